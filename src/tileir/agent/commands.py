@@ -19,6 +19,7 @@ from tileir.judging.inputs import IMPORTS
 _CPP: Final = re.compile(r"\b__tile_global__\b")
 _PYTHON: Final = re.compile(r"^\s*(?:import|from)\s+\w", re.MULTILINE)
 _MOST_SECONDS: Final = 600.0
+_MORE_SECONDS: Final = 10.0
 _MOST_SOURCE: Final = 1 << 20
 
 _NEXT: Final[dict[tuple[str, bool], str]] = {
@@ -152,7 +153,8 @@ class Tools:
         Inputs are drawn anew in each call.
         """
         files = {"task/reference.py": reference, "task/task.json": task, "candidate.py": candidate}
-        return self._carried_out("judge", ["judge", "task", "candidate.py"], files, is_confined=True)
+        limits = ["--timeout", f"{self._seconds:g}", "--memory-limit", f"{self._memory >> 20}M"]
+        return self._carried_out("judge", ["judge", *limits, "task", "candidate.py"], files)
 
     def diff(self, before: str, after: str, semantic: bool = False) -> Answer:
         """Show what is different about two programs; `semantic` runs both and compares what they compute."""
@@ -204,16 +206,17 @@ class Tools:
         files = {f"{name}.{_language(source)}": source for name, source in zip(names, sources, strict=False)}
         return self._carried_out(tool, [*words, *files], files, seconds=seconds)
 
-    def _carried_out(
-        self, tool: str, words: list[str], files: dict[str, str], *, seconds: float = 0.0, is_confined: bool = False
-    ) -> Answer:
+    def _carried_out(self, tool: str, words: list[str], files: dict[str, str], *, seconds: float = 0.0) -> Answer:
         if sum(map(len, files.values())) > _MOST_SOURCE:
             return _wrong(f"a program has at most {_MOST_SOURCE:,} characters", "Send a smaller program.")
         imports = tuple(sorted({name.decode() for text in files.values() for name in IMPORTS.findall(text.encode())}))
-        # Judges start confined processes of their own.
-        is_data = is_confined or not any(name.endswith(".py") for name in files)
+        is_data = not any(name.endswith(".py") for name in files)
         limit = min(seconds or self._seconds, _MOST_SECONDS)
-        request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data)
+        confines = tool == "judge"
+        if confines:
+            # It keeps its limits itself, and says so in its answer.
+            limit += _MORE_SECONDS
+        request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data, confines)
         output = self._workers.run(request)
         if output.status == EXIT_TIMED_OUT:
             following = "Use smaller arrays or a smaller grid, or state more seconds."

@@ -40,6 +40,7 @@ EXIT_TIMED_OUT: Final = 124
 _FILE_BYTES: Final = 64 << 20
 _OUTPUT_BYTES: Final = 1 << 20
 _THREADS: Final = 2
+_OUTPUT: Final = "output.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ class CommandRequest:
     imports: tuple[str, ...] = ()
     """What the files import that takes seconds: `torch`, `triton`."""
     trusted: bool = False
-    """Whether no file is run in the command's own process: then it may start processes of its own."""
+    """Whether no file is Python: then the command may start processes of its own."""
+    confines: bool = False
+    """Whether the command runs the files in confined processes of its own, within the limits that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +202,10 @@ def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int])
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         limits = (request.seconds * _THREADS, request.memory, _FILE_BYTES, _OUTPUT_BYTES, _THREADS)
-        sandbox = Sandbox(scratch, *limits, processes=request.trusted)
-        child = Child(partial(_be_command, request.words, run), sandbox)
+        sandbox = None if request.confines else Sandbox(scratch, *limits, processes=request.trusted)
+        # Nothing that a child without a sandbox prints is kept.
+        output = os.path.join(scratch, _OUTPUT) if request.confines else ""
+        child = Child(partial(_be_command, request.words, run, scratch, output), sandbox)
         found: list[int] = []
 
         def handle(content: bytes) -> bool:
@@ -210,6 +215,8 @@ def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int])
 
         reason = child.wait(handle, time.perf_counter() + request.seconds)
         ended = child.end(reason)
+        if output and os.path.exists(output):
+            child.output[:] = Path(output).read_bytes()[:_OUTPUT_BYTES]
         # What a program prints is data: it has no control characters for terminals and readers.
         text = harmless(bytes(child.output).decode("utf-8", "replace").replace(scratch + os.sep, ""), keep="\n\t")
         if ended.is_finished:
@@ -222,8 +229,14 @@ def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int])
         return CommandOutput(1, f"{text}error: the command {ended.message}\n")
 
 
-def _be_command(words: tuple[str, ...], run: Callable[[list[str]], int]) -> None:
-    """Carry out a command line, and report its status; the streams are pipes of the parent."""
+def _be_command(words: tuple[str, ...], run: Callable[[list[str]], int], scratch: str, output: str) -> None:
+    """Carry out a command line, and report its status; the streams are pipes of the parent, or a file."""
+    os.chdir(scratch)
+    if output:
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
     with suppress(AttributeError, ValueError):
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     try:
