@@ -46,7 +46,7 @@ def _cancellable(tool: Callable[..., Answer]) -> Callable[..., Awaitable[Answer]
 
     @functools.wraps(tool)
     async def call(**arguments: Any) -> Answer:
-        cancellation = Cancellation()
+        cancellation = CANCELLATION.get() or Cancellation()
         CANCELLATION.set(cancellation)
         try:
             return await anyio.to_thread.run_sync(functools.partial(tool, **arguments), abandon_on_cancel=True)
@@ -136,6 +136,9 @@ def until_disconnected(app: _App) -> _App:
             await app(scope, receive, send)
             return
         is_read, is_gone = anyio.Event(), anyio.Event()
+        # Tools see it: what the SDK starts for the request begins with the variables of this context.
+        cancellation = Cancellation()
+        CANCELLATION.set(cancellation)
 
         async def received() -> Any:
             if is_read.is_set():
@@ -151,6 +154,7 @@ def until_disconnected(app: _App) -> _App:
             while (await receive())["type"] != "http.disconnect":
                 pass
             is_gone.set()
+            cancellation.cancel()
             group.cancel_scope.cancel()
 
         async with anyio.create_task_group() as group:
