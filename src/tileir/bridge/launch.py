@@ -319,10 +319,8 @@ def _help_for(error: Any, arrays: list[str]) -> str:
     from tileir.bridge.help.table import help_for
 
     place, message = getattr(error, "loc", None), str(getattr(error, "message", error))
-    file, line, column = [
-        getattr(place, name, default) for name, default in (("filename", None), ("line", 0), ("col", 0))
-    ]
-    return help_for(message, file, line, CUTILE, cutile(), arrays, column)
+    file, line = getattr(place, "filename", None), getattr(place, "line", 0)
+    return help_for(message, file, line, CUTILE, cutile(), arrays, getattr(place, "col", 0))
 
 
 class _ArchitectureFound(Exception):
