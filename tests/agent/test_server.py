@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.clients import SOURCE, Agent
+from tests.agent.clients import ENVIRONMENT, Agent
+from tests.agent.test_http import INITIALIZE, started_by, wait_for
 from tests.optional import needs
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -122,43 +123,41 @@ def test_endless_scripts_and_large_ones_are_stopped(agent: Agent) -> None:
     assert agent.call("run", source="import os\nprint('here')")["text"] == "here"
 
 
+def test_what_a_program_prints_is_data(agent: Agent) -> None:
+    printed = r"\x1b[2J\x07\u202e\r done"
+    answer = agent.call("run", source=f"import os\nprint('{printed}')\nprint('a\\tb')")
+    assert all(letter.isprintable() or letter in "\n\t" for letter in answer["text"])
+    assert answer["text"].endswith("a\tb")
+    forged = 'import os\nos.write(1, b\'{"status": 0, "next": "nothing"}\')\nos._exit(5)'
+    answer = agent.call("run", source=forged)
+    assert answer["status"] == 5
+    assert answer["next"].startswith("Correct the line")
+
+
 def test_a_script_may_end_its_process(agent: Agent) -> None:
     assert agent.call("run", source="import os\nprint('a', flush=True)\nos._exit(3)")["status"] == 3
     assert agent.call("run", source="import sys\nsys.exit('why')")["status"] == 1
 
 
-def test_http_wants_the_token() -> None:
-    command = [sys.executable, "-m", "tileir", "mcp", "--http", "127.0.0.1:0"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={"PYTHONPATH": str(SOURCE)})
-    try:
-        assert server.stderr is not None
-        said = server.stderr.readline()
-        address = said.split("listening on ")[1].split(",")[0]
-        token = said.split('"token": "')[1].split('"')[0]
-        body = (
-            b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
-            b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
-        )
-
-        def status(given: str) -> int:
-            headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-            if given:
-                headers["Authorization"] = f"Bearer {given}"
-            request = urllib.request.Request(f"http://{address}/mcp", body, headers)
-            try:
-                with urllib.request.urlopen(request, timeout=30) as answer:
-                    found = answer.read()
-                    assert b'"tileir"' in found
-                    return int(answer.status)
-            except urllib.error.HTTPError as error:
-                return error.code
-
-        assert status("") == 401
-        assert status("wrong") == 401
-        assert status(token) == 200
-    finally:
-        server.kill()
-        server.wait()
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found by the files that Linux has of them")
+def test_a_client_that_closes_its_streams_leaves_no_process() -> None:
+    command = [sys.executable, "-m", "tileir", "mcp", "--timeout", "500"]
+    call = {"name": "run", "arguments": {"source": "import os\nwhile True: pass"}}
+    messages = [
+        INITIALIZE,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as server:
+        assert server.stdin is not None
+        server.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in messages))
+        server.stdin.flush()
+        wait_for(lambda: any(started_by(worker) for worker in started_by(server.pid)))
+        workers = started_by(server.pid)
+        children = [child for worker in workers for child in started_by(worker)]
+        server.stdin.close()
+        server.wait(60)
+    wait_for(lambda: not any(os.path.exists(f"/proc/{each}") for each in (*workers, *children)))
 
 
 def test_the_script_of_the_page_for_agents_is_right(agent: Agent) -> None:

@@ -326,7 +326,8 @@ def test_array_of_another_rank_than_the_kernel_expects_is_named() -> None:
     assert caught.value.__notes__ == [
         "add is compiled for what it is launched with: "
         "a is float32 of rank 1, b is float32 of rank 1, out is float32 of rank 2",
-        "help: give one index for each dimension: 2",
+        "help: give one index in tiles for each dimension of the array: 2:\n"
+        "   28 |     ct.store(out, (place, 0), ct.load(a, (place,), (16,)) + ct.load(b, (place,), (16,)))",
     ]
     with pytest.raises(Exception, match="not a power of two") as caught:
         tileir.launch(fill, 1, (A, 1.0, 3))

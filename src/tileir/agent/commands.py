@@ -12,30 +12,33 @@ from typing import Final, Literal
 
 from tileir.agent.answers import Answer, Pages
 from tileir.agent.search import Section, search, sections_of
-from tileir.agent.workers import EXIT_TIMED_OUT, CommandRequest, Worker
+from tileir.agent.workers import EXIT_TIMED_OUT, CommandRequest, Workers
 from tileir.forking import cached_property
 from tileir.judging.inputs import IMPORTS
 
 _CPP: Final = re.compile(r"\b__tile_global__\b")
 _PYTHON: Final = re.compile(r"^\s*(?:import|from)\s+\w", re.MULTILINE)
 _MOST_SECONDS: Final = 600.0
+_MORE_SECONDS: Final = 10.0
 _MOST_SOURCE: Final = 1 << 20
 
 _NEXT: Final[dict[tuple[str, bool], str]] = {
-    ("check", True): "Call run, then sanitize.",
-    ("check", False): "Correct the line of the first error and call check again. explain describes an operation.",
-    ("lint", True): "Call cost to see what limits the speed.",
+    ("check", True): "No error. Call run, then sanitize.",
+    ("check", False): "Replace the lines that help shows, or correct that of the first error, and call check again.",
+    ("lint", True): "No advice. Call cost to see what limits the speed.",
     ("lint", False): "Apply a help line and call lint again, or go on to cost.",
     ("run", True): "Compare the printed values with what you expect, then call sanitize.",
-    ("run", False): "Correct the line that the error names and call run again. debug shows values at a line.",
+    ("run", False): "Replace the lines that help shows, or correct that of the error, and call run again.",
     ("sanitize", True): "No race and no access outside of an array in this launch. Try sizes that tiles do not divide.",
-    ("sanitize", False): "Call debug at the line of the first finding, correct it, and call sanitize again.",
+    ("sanitize", False): "Replace the lines that help shows, or call debug at the line, and call sanitize again.",
     ("debug", True): "Compare the values with what you expect. Correct the first line that computes a wrong one.",
     ("debug", False): "Correct the command that failed. The command `help` lists all.",
-    ("cost", True): "Reduce what the estimate names as the limit, then call cost again. lint has concrete advice.",
+    ("cost", True): "Reduce what the estimate names as the limit, by the advice where there is some. Call cost again.",
     ("cost", False): "Correct the error and call cost again.",
     ("prove", True): "All is proved, or unknown: state what an unknown names by `assume`.",
     ("prove", False): "Correct what the finding names, or state by `assume` or `grid` why such a launch cannot be.",
+    ("judge", True): "The candidate is accepted: report the score.",
+    ("judge", False): "Correct what the first check that failed names: sanitize and debug show where. Judge again.",
     ("diff", True): "The programs agree.",
     ("diff", False): "Look at the first difference: debug shows values at its line.",
     ("reduce", True): "Correct the small program first: the cause is in it.",
@@ -46,13 +49,13 @@ _NEXT: Final[dict[tuple[str, bool], str]] = {
 
 
 class Tools:
-    """The tools of one server, with the worker that carries out their commands."""
+    """The tools of one server, with the workers that carry out their commands."""
 
     def __init__(
-        self, worker: Worker, directory: str, pages: dict[str, str], seconds: float = 60.0, memory: int = 4 << 30
+        self, workers: Workers, directory: str, pages: dict[str, str], seconds: float = 60.0, memory: int = 4 << 30
     ) -> None:
         """`directory` has the pages of the documentation; `seconds` and `memory` limit each command."""
-        self._worker: Final = worker
+        self._workers: Final = workers
         self._directory: Final = directory
         self._documents: Final = pages
         self._seconds: Final = seconds
@@ -69,6 +72,7 @@ class Tools:
             self.prove,
             self.lint,
             self.cost,
+            self.judge,
             self.diff,
             self.reduce,
             self.explain,
@@ -132,8 +136,25 @@ class Tools:
         return self._command("lint", ["lint", "-j", "1", *_option("--target", target)], source)
 
     def cost(self, source: str, target: str = "h200", grid: str = "", args: Sequence[str] = ()) -> Answer:
-        """Estimate what each launch costs on a GPU (h100, h200, b200, sm_90, ..), what limits it, and why."""
-        return self._command("cost", ["cost", *_option("--target", target), *_launching(grid, args)], source)
+        """Estimate what each launch costs on a GPU (h100, h200, b200, sm_90, ..), what limits it, why, and advice."""
+        # Scripts may start no assembler.
+        words = ["cost", "--no-assembler", "--target", target, *_launching(grid, args)]
+        answer = self._command("cost", words, source)
+        advice = self.lint(source, target) if answer.status == 0 else answer
+        if advice.status == 1 and advice is not answer:
+            return self._pages.answer(0, f"{answer.text}\n\nadvice\n\n{advice.text}", answer.next)
+        return answer
+
+    def judge(self, reference: str, candidate: str, task: str = "{}") -> Answer:
+        """Judge a candidate for a task: accepted or not, why, a score from 0 to 1, and what was checked.
+
+        `reference` is the text of reference.py: a function `inputs` that makes arrays of a seed, and `reference`, which
+        returns what is expected for them. `task` is that of task.json, `candidate` that of a module with kernels.
+        Inputs are drawn anew in each call.
+        """
+        files = {"task/reference.py": reference, "task/task.json": task, "candidate.py": candidate}
+        limits = ["--timeout", f"{self._seconds:g}", "--memory-limit", f"{self._memory >> 20}M"]
+        return self._carried_out("judge", ["judge", *limits, "task", "candidate.py"], files)
 
     def diff(self, before: str, after: str, semantic: bool = False) -> Answer:
         """Show what is different about two programs; `semantic` runs both and compares what they compute."""
@@ -191,8 +212,12 @@ class Tools:
         imports = tuple(sorted({name.decode() for text in files.values() for name in IMPORTS.findall(text.encode())}))
         is_data = not any(name.endswith(".py") for name in files)
         limit = min(seconds or self._seconds, _MOST_SECONDS)
-        request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data)
-        output = self._worker.run(request)
+        confines = tool == "judge"
+        if confines:
+            # It keeps its limits itself, and says so in its answer.
+            limit += _MORE_SECONDS
+        request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data, confines)
+        output = self._workers.run(request)
         if output.status == EXIT_TIMED_OUT:
             following = "Use smaller arrays or a smaller grid, or state more seconds."
         else:

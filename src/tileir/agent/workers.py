@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import queue
 import shutil
 import sys
 import tempfile
@@ -17,12 +18,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.quoting import harmless
 from tileir.judging.server_pool.pool import environment, python_command
 from tileir.judging.server_pool.server import warm_kernels
 from tileir.processes.child import CAN_FORK, Child, flush_output
@@ -37,6 +40,7 @@ EXIT_TIMED_OUT: Final = 124
 _FILE_BYTES: Final = 64 << 20
 _OUTPUT_BYTES: Final = 1 << 20
 _THREADS: Final = 2
+_OUTPUT: Final = "output.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class CommandRequest:
     """What the files import that takes seconds: `torch`, `triton`."""
     trusted: bool = False
     """Whether no file is Python: then the command may start processes of its own."""
+    confines: bool = False
+    """Whether the command runs the files in confined processes of its own, within the limits that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +67,95 @@ class CommandOutput:
     text: str
 
 
+class Cancellation:
+    """Ends a call whose client no longer waits; the process that carries it out ends with it."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._process: Command | None = None
+        self.is_requested: bool = False
+
+    def guard(self, process: Command | None) -> None:
+        """Have this process killed by `cancel`, from now on."""
+        with self._lock:
+            self._process = process
+            if process is not None and self.is_requested:
+                process.kill()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.is_requested = True
+            if self._process is not None:
+                self._process.kill()
+
+
+CANCELLATION: Final[ContextVar[Cancellation | None]] = ContextVar("CANCELLATION", default=None)
+"""That of the call under way, where its client can go away."""
+
+
+class Workers:
+    """Warm processes, each of which carries out one command at a time."""
+
+    def __init__(self, entry: tuple[str, str], count: int) -> None:
+        """`entry` is the module and the function that each calls: `tileir.tools.more.mcp`, `serve_requests`."""
+        self._all: Final = [Worker(entry) for _ in range(count)]
+        self._free: Final[queue.LifoQueue[Worker]] = queue.LifoQueue()
+        for worker in reversed(self._all):
+            self._free.put(worker)
+
+    def run(self, request: CommandRequest) -> CommandOutput:
+        """What a command prints; requests wait for a free process."""
+        worker = self._free.get()
+        try:
+            return worker.run(request)
+        finally:
+            self._free.put(worker)
+
+    def close(self) -> None:
+        """End all, also those that carry out a command."""
+        for worker in self._all:
+            worker.close()
+
+
 @dataclass(slots=True)
 class Worker:
-    """The warm process, started with the first request and again where it died."""
+    """A warm process, started with the first request and again where it died."""
 
     entry: tuple[str, str]
     """The module and the function that the process calls: `tileir.tools.more.mcp`, `serve_requests`."""
     _process: Command | None = None
     _root: str = ""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _is_closed: bool = False
 
     def run(self, request: CommandRequest) -> CommandOutput:
-        """What a command prints; requests wait for each other."""
-        with self._lock:
-            for _ in range(2):
-                if self._process is None:
-                    self._start()
-                assert self._process is not None
-                try:
-                    write_all(self._process.stdin.fileno(), frame(pickle.dumps(request)))
-                    found = read_frame(self._process.stdout.fileno())
-                except OSError:
-                    found = None
-                if found is not None:
-                    output: CommandOutput = pickle.loads(found)
-                    return output
-                self._stop()
+        """What a command prints; one call at a time."""
+        cancellation = CANCELLATION.get() or Cancellation()
+        for _ in range(2):
+            if self._is_closed or cancellation.is_requested:
+                return CommandOutput(1, "error: the call was cancelled\n")
+            if self._process is None:
+                self._start()
+            assert self._process is not None
+            cancellation.guard(self._process)
+            try:
+                write_all(self._process.stdin.fileno(), frame(pickle.dumps(request)))
+                found = read_frame(self._process.stdout.fileno())
+            except OSError:
+                found = None
+            cancellation.guard(None)
+            if found is not None:
+                output: CommandOutput = pickle.loads(found)
+                return output
+            self._stop()
         return CommandOutput(1, "error: the process that runs commands died twice\n")
 
     def close(self) -> None:
-        with self._lock:
-            self._stop()
+        """End the process, also while another thread waits for it."""
+        self._is_closed = True
+        if (process := self._process) is not None:
+            process.kill()
+            process.wait(2.0)
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def _start(self) -> None:
         if not CAN_FORK:
@@ -103,8 +167,7 @@ class Worker:
     def _stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.close()
-            process.wait(2.0)
+            process.end()
             shutil.rmtree(self._root, ignore_errors=True)
 
 
@@ -135,10 +198,14 @@ def serve(root: str, run: Callable[[list[str]], int]) -> None:
 def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int]) -> CommandOutput:
     with scratch_directory(root) as scratch:
         for name, text in request.files.items():
-            Path(scratch, name).write_text(text, encoding="utf-8")
+            path = Path(scratch, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         limits = (request.seconds * _THREADS, request.memory, _FILE_BYTES, _OUTPUT_BYTES, _THREADS)
-        sandbox = Sandbox(scratch, *limits, processes=request.trusted)
-        child = Child(partial(_be_command, request.words, run), sandbox)
+        sandbox = None if request.confines else Sandbox(scratch, *limits, processes=request.trusted)
+        # Nothing that a child without a sandbox prints is kept.
+        output = os.path.join(scratch, _OUTPUT) if request.confines else ""
+        child = Child(partial(_be_command, request.words, run, scratch, output), sandbox)
         found: list[int] = []
 
         def handle(content: bytes) -> bool:
@@ -148,7 +215,10 @@ def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int])
 
         reason = child.wait(handle, time.perf_counter() + request.seconds)
         ended = child.end(reason)
-        text = bytes(child.output).decode("utf-8", "replace").replace(scratch + os.sep, "")
+        if output and os.path.exists(output):
+            child.output[:] = Path(output).read_bytes()[:_OUTPUT_BYTES]
+        # What a program prints is data: it has no control characters for terminals and readers.
+        text = harmless(bytes(child.output).decode("utf-8", "replace").replace(scratch + os.sep, ""), keep="\n\t")
         if ended.is_finished:
             return CommandOutput(found[0], text)
         if ended.reason == TIMED_OUT:
@@ -159,8 +229,14 @@ def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int])
         return CommandOutput(1, f"{text}error: the command {ended.message}\n")
 
 
-def _be_command(words: tuple[str, ...], run: Callable[[list[str]], int]) -> None:
-    """Carry out a command line, and report its status; the streams are pipes of the parent."""
+def _be_command(words: tuple[str, ...], run: Callable[[list[str]], int], scratch: str, output: str) -> None:
+    """Carry out a command line, and report its status; the streams are pipes of the parent, or a file."""
+    os.chdir(scratch)
+    if output:
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
     with suppress(AttributeError, ValueError):
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     try:

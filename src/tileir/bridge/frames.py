@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = ("triton.", "cuda.tile.")
+_STANDARD: Final = os.path.dirname(os.__file__) + os.sep
+_INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 BINDER: Final = "dynamic_func"
 """The function that Triton generates to read the arguments of a launch."""
 _FORWARDS: Final = ("tileir.bridge.triton.entry_points._run", "tileir.bridge.triton.resolving.resolved")
@@ -29,26 +31,36 @@ def is_own_frame(frame: FrameType) -> bool:
     return is_library or code.co_filename.startswith(_PACKAGE)
 
 
+def is_script_frame(frame: FrameType) -> bool:
+    """Whether code of the user runs, and none of a library."""
+    file = frame.f_code.co_filename
+    return not is_own_frame(frame) and not file.startswith(_STANDARD) and _INSTALLED not in file
+
+
 def is_compile_error(error: BaseException) -> bool:
     """Whether Triton, cuTile, or the translation of TTIR refuses the user's kernel: the message says where and why."""
     return type(error).__module__.startswith((*_LIBRARIES, "tileir.ttir.")) and "Internal" not in type(error).__name__
 
 
-def hide_own_frames(error: BaseException) -> None:
+def hide_own_frames(error: BaseException, *, is_reported: bool = False) -> None:
     """Take the lines of tileir, Triton and cuTile out of the tracebacks of an error and of what it comes from.
 
-    A bug of tileir is shown whole: somebody has to find it.
+    A bug of tileir is shown whole: somebody has to find it.  With `is_reported` the message says what is wrong with the
+    user's program, and what Python's own modules did on the way to it is left out, too.
     """
     frames = _frames(error)
     if all(is_own_frame(each.tb_frame) for each in frames):
         return
-    if is_own_frame(frames[-1].tb_frame) and not _is_reported(error, frames[-1].tb_frame):
+    if is_own_frame(frames[-1].tb_frame) and not is_reported and not _is_reported(error, frames[-1].tb_frame):
         return
     seen: set[int] = set()
     each: BaseException | None = error
     while each is not None and id(each) not in seen:
         seen.add(id(each))
-        each.__traceback__ = _linked([frame for frame in _frames(each) if not is_own_frame(frame.tb_frame)])
+        kept = [frame for frame in _frames(each) if not is_own_frame(frame.tb_frame)]
+        while is_reported and len(kept) > 1 and _is_standard(kept[-1].tb_frame):
+            kept.pop()
+        each.__traceback__ = _linked(kept)
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
 
 
@@ -61,6 +73,11 @@ def is_triton_refusal(error: BaseException) -> bool:
     is_triton = _name(innermost).startswith("triton.") or innermost.f_code.co_name == BINDER
     own = [each.tb_frame for each in frames if each.tb_frame.f_code.co_filename.startswith(_PACKAGE)]
     return is_triton and (not own or _name(own[-1]) in _FORWARDS)
+
+
+def _is_standard(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return file.startswith(_STANDARD) and _INSTALLED not in file
 
 
 def _is_reported(error: BaseException, innermost: FrameType) -> bool:

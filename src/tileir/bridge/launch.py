@@ -300,8 +300,11 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
             names = kernel._annotated_function.pysig.parameters
             types = [f"{each} is {words_of(parameter)}" for each, parameter in zip(names, parameters, strict=True)]
             error.add_note(f"{name} is compiled for what it is launched with: {', '.join(types)}")
-            if note := _help_for(error):
+            arrays = [each for each, words in zip(names, types, strict=True) if " of rank " in words]
+            if note := _help_for(error, arrays):
                 error.add_note(note)
+                # cuTile calls shapes that do not fit an internal error.
+                raise error.with_traceback(None) from None
         if is_compile_error(error):
             # The frames of cuTile say nothing to the user.
             raise error.with_traceback(None) from None
@@ -309,14 +312,15 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
     return file.getvalue()
 
 
-def _help_for(error: Any) -> str:
+def _help_for(error: Any, arrays: list[str]) -> str:
     """What to change, where cuTile's error is a mistake that is often made."""
     # Imported here: few kernels are wrong.
-    from tileir.bridge.compile_help import CUTILE, compile_help, source_line
+    from tileir.bridge.help.cutile import CUTILE
+    from tileir.bridge.help.table import help_for
 
-    place = getattr(error, "loc", None)
-    line = source_line(getattr(place, "filename", None), getattr(place, "line", 0))
-    return compile_help(str(getattr(error, "message", error)), line, CUTILE, cutile())
+    place, message = getattr(error, "loc", None), str(getattr(error, "message", error))
+    file, line = getattr(place, "filename", None), getattr(place, "line", 0)
+    return help_for(message, file, line, CUTILE, cutile(), arrays, getattr(place, "col", 0))
 
 
 class _ArchitectureFound(Exception):

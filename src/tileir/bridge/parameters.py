@@ -258,9 +258,11 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
     elif isinstance(value, float):
         dtype = "float32"
     else:
+        # cuTile takes no None, as a constant either.
+        or_constant = "" if value is None else ", or annotate the parameter with ct.Constant"
         raise wrong_type(
             f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
-            "arrays or a tuple, or annotate the parameter with ct.Constant"
+            f"arrays or a tuple{or_constant}"
         )
     description.values.append(value)
     return ScalarParameter(dtype)

@@ -134,14 +134,19 @@ def _show_without_own_frames(process: Process) -> None:
 
     def show(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
         from tileir.bridge.frames import hide_own_frames
+        from tileir.bridge.help.launches import launch_help
 
-        hide_own_frames(error)
+        has_help = any("help: " in note for note in getattr(error, "__notes__", ()))
+        help = launch_help(error) if isinstance(error, Exception) and not has_help else ""
+        hide_own_frames(error, is_reported=has_help or bool(help))
         place = error.__traceback__
         if kind.__name__ == "MissingDependencyError":
             # Nothing in the script is wrong, and no line of it has to be found.
             sys.stderr.write(f"{error}\n")
             return
         before(kind, error, place)
+        if help:
+            sys.stderr.write(f"{help}\n")
         if isinstance(error, ModuleNotFoundError) and error.name in ("cuda", "cuda.tile"):
             sys.stderr.write("help: cuTile is not installed: pip install cuda-tile\n")
         stopped_before = getattr(error, "tileir_stopped", False)

@@ -114,6 +114,10 @@ class Watching:
                 reports.insert(0, error.report)
             for report in reports:
                 report.kernel, report.names = report.kernel or name, settings.names
+                if report and settings.names == "script":
+                    from tileir.bridge.help.findings import add_corrections
+
+                    add_corrections(report.findings, caller)
             if self._findings is not None:
                 # The debugger shows what it stops at.
                 self._findings.add(reports, frame_words(caller), is_reported=settings.pdb)

@@ -32,23 +32,23 @@ def show_user_lines(error: BaseException) -> None:
         if places[each]:
             # Python 3.10 does not show notes, and has no function that adds one.
             each.__notes__ = [f"at {places[each]}"]
-    if note := _help_for(users[-1], reason):
+    if note := _help_for(places[users[-1]], reason):
         users[-1].__notes__ = [*getattr(users[-1], "__notes__", ()), note]
     if reason and not users[-1].error_message:
         users[-1].error_message = reason
         users[-1].message = users[-1]._format_message()
 
 
-def _help_for(error: Any, reason: str) -> str:
+def _help_for(place: str, reason: str) -> str:
     """What to change, where Triton's error is a mistake that is often made."""
     import triton.language
 
     # Imported here: few kernels are wrong.
-    from tileir.bridge.compile_help import TRITON, compile_help
+    from tileir.bridge.help.table import help_for
+    from tileir.bridge.help.triton import TRITON
 
-    lines = (error.src or "").split("\n")
-    number = getattr(error.node, "lineno", 0)
-    return compile_help(reason, lines[number - 1] if 0 < number <= len(lines) else "", TRITON, triton.language)
+    file, _, line = place.rpartition(":")
+    return help_for(reason, file, int(line or 0), TRITON, triton.language)
 
 
 def _place(error: Any) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from typing import Final
+
 import tileir
 from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, stay
 from tileir.tools.more.documents import directory_of_pages, pages_in
 from tileir.tools.more.lsp import announced
 from tileir.tools.options import MEMORY_LIMIT, TIMEOUT
+
+_MOST_WORKERS: Final = 4
 
 USAGE = Usage(
     "tileir mcp",
@@ -36,22 +41,22 @@ def run(given: Arguments) -> int:
             raise
         raise ToolFailure("tools for agents need the MCP SDK: pip install 'tileir[mcp]'") from None
     from tileir.agent.commands import Tools
-    from tileir.agent.workers import Worker
+    from tileir.agent.workers import Workers
 
     stay()
     directory = directory_of_pages()
-    worker = Worker(("tileir.tools.more.mcp", "serve_requests"))
+    workers = Workers(("tileir.tools.more.mcp", "serve_requests"), min(os.cpu_count() or 1, _MOST_WORKERS))
     tools = Tools(
-        worker, directory, pages_in(directory), given.seconds("timeout", 60.0), given.size("memory-limit", 4 << 30)
+        workers, directory, pages_in(directory), given.seconds("timeout", 60.0), given.size("memory-limit", 4 << 30)
     )
     try:
         if not given.has("http"):
             server.serve_stdio(tools, tileir.__version__)
             return EXIT_FINE
         with announced(given.value("http"), "in the header 'Authorization: Bearer TOKEN'") as listener:
-            server.serve_http(tools, tileir.__version__, listener.socket, listener.token)
+            server.serve_http(tools, tileir.__version__, listener)
     finally:
-        worker.close()
+        workers.close()
     return EXIT_FINE
 
 
