@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,10 +17,14 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from tileir.judging.cheats import cheat_cause, cheat_of
 from tileir.judging.kernels.comparison import compare
 from tileir.judging.kernels.launches import ModuleReport
 from tileir.judging.kernels.programs import KeptLaunches, judge_launches, planned_steps, programs_of_launches
-from tileir.judging.kernels.runs import compute_expected, make_inputs, run_candidate
+from tileir.judging.kernels.provenance import STEP as PROVENANCE
+from tileir.judging.kernels.provenance import Run, judge_provenance
+from tileir.judging.kernels.runs import backend_of, compute_expected, make_inputs, run_candidate
+from tileir.judging.kernels.tampering import STEP as TAMPERING
 from tileir.judging.kernels.values import NotCarried, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, SweepInput
 from tileir.judging.verdicts.causes import cause_of
@@ -32,6 +37,7 @@ _OUTCOMES: Final[tuple[Outcome, ...]] = ("failed", "refused", "memory", "forbidd
 """What foreign code that fails may come to."""
 _LONGEST: Final = 4000
 _LONGEST_NAME: Final = 200
+_LONGEST_NOTICE: Final = 500
 _KEPT: Final = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
 
 
@@ -40,6 +46,8 @@ class TaskResult(NamedTuple):
 
     value: Any
     step: JudgeStage
+    noticed: tuple[JudgeStage, ...] = ()
+    """What the child reported of tampering before."""
 
 
 RunTask: TypeAlias = Callable[[Task, str, bool], TaskResult]
@@ -81,8 +89,9 @@ class _Judging:
         self.run, self.expected = [os.path.join(self.scratch, name) for name in ("run", "expected")]
         plan = self.plan
         made = self._make_inputs()
-        task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), plan)
-        ran = self._foreign(("import", "compile", "run"), task, self.run)
+        secret = secrets.token_hex(16)
+        task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), secret, plan)
+        ran = self._foreign(("import", "compile", "run"), task, self.run, secret)
         run = JudgeStage("run", "passed")
         self.steps += [JudgeStage("import", "passed"), JudgeStage("compile", "passed"), run]
         candidate = KeptLaunches(self.run, ran.kept, self.item.content, self.file)
@@ -99,6 +108,7 @@ class _Judging:
         stated = made.tolerance if plan.tolerance is None else [plan.tolerance, plan.tolerance]
         if not self._trusted("correct", partial(compare, self.run, self.expected, len(made.inputs), stated, plan)):
             return
+        self._provenance(len(made.inputs), ran)
         baseline = KeptLaunches(self.expected, known.kept)
         least = made.speedup if plan.speedup is None else plan.speedup
         for name in planned_steps(plan):
@@ -147,6 +157,17 @@ class _Judging:
         outcome: Outcome = "failed" if message else "passed"
         self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
 
+    def _provenance(self, count: int, ran: ModuleReport) -> None:
+        """Where results come from, as far as there are results to compare."""
+        if any(step.name == "results" and step.outcome != "passed" for step in self.steps):
+            self.steps.append(JudgeStage(PROVENANCE, "skipped"))
+            return
+        runs = []
+        for number, name in [*[(number, f"results_{number}.bin") for number in range(count)], (0, "again.bin")]:
+            files = [os.path.join(self.expected, f"{each}_{number}.bin") for each in ("inputs", "expected", "state")]
+            runs.append(Run(*files, os.path.join(self.run, name), self.run, ran.recorded.get(name)))
+        self._trusted(PROVENANCE, partial(judge_provenance, runs, self.plan, backend_of(self.plan)))
+
     def _trusted(self, name: str, task: Task) -> bool:
         """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
         ended = self.run_task(task, self.scratch, False)
@@ -155,9 +176,10 @@ class _Judging:
         )
         return ended.value is not None
 
-    def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport:
+    def _foreign(self, names: tuple[str, ...], task: Task, scratch: str, secret: str = "") -> ModuleReport:
         """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
         ended = self.run_task(task, scratch, True)
+        self.steps += _tampering(ended, secret)
         if ended.value is None:
             step = replace(ended.step, name=ended.step.name if ended.step.name in names else names[0])
         else:
@@ -180,6 +202,24 @@ class _Judging:
         planned = [*STEPS, *planned_steps(self.plan)]
         self.steps += [JudgeStage(name, "skipped") for name in planned if name not in {*known, *before}]
         raise _Ended
+
+
+def _tampering(ended: TaskResult, secret: str) -> list[JudgeStage]:
+    """The step `tampering`, of a child whose report has a secret; none if nothing was noticed."""
+    noticed = [step for step in ended.noticed if cheat_of(step.cause)]
+    if secret:
+        value = ended.value if isinstance(ended.value, dict) else None
+        if value is not None and not secrets.compare_digest(str(value.get("secret")), secret):
+            noticed.append(
+                JudgeStage(TAMPERING, "failed", "it forges the report of its run", cheat_cause("forged-report"))
+            )
+        elif value is None and ended.step.message == "the process ended with status 0 in the middle of it":
+            noticed.append(JudgeStage(TAMPERING, "failed", ended.step.message, cheat_cause("early-exit")))
+    if not noticed:
+        return []
+    names = [cheat_of(step.cause) for step in noticed]
+    message = "\n".join([step.message[:_LONGEST_NOTICE] for step in noticed])
+    return [JudgeStage(TAMPERING, "failed", message, noticed[0].cause, {"cheats": names})]
 
 
 def _file_name(name: str) -> str:

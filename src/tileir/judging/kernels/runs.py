@@ -33,6 +33,7 @@ import numpy
 from tileir.bridge.frames import is_compile_error
 from tileir.ir.quoting import type_text
 from tileir.judging.kernels.launches import Launches, ModuleReport, emulate
+from tileir.judging.kernels.tampering import watch_tampering
 from tileir.judging.kernels.values import NotCarried, dump, load, results_of
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, digest_of
 from tileir.judging.verdicts.causes import cause_of
@@ -66,18 +67,23 @@ def make_inputs(file: str, directory: str, plan: JudgePlan, work: Work) -> dict[
         return _failed("inputs", error, file)
 
 
-def run_candidate(content: bytes, file: str, directory: str, count: int, plan: JudgePlan, work: Work) -> dict[str, Any]:
+def run_candidate(
+    content: bytes, file: str, directory: str, count: int, secret: str, plan: JudgePlan, work: Work
+) -> dict[str, Any]:
     """The candidate's module writes `results_0.bin` and so on, `again.bin` from a second run of the first inputs, and
     the launches of the first run: the one process in which its code runs.
 
-    Return counts and seconds, which are what the candidate wants them to be if it goes that far."""
+    Return counts and seconds, which are what the candidate wants them to be if it goes that far; with `secret`, which
+    a report that it forges lacks."""
     launches = Launches(plan.limits.file_bytes, "launch_")
-    step = "import"
+    step, look = "import", None
     try:
         work.begin(step)
         emulate(backend_of(plan), launches)
+        look = watch_tampering(file, work.send)
         module = load_module(content, directory, file, "candidate")
         find(module, CANDIDATES, "candidate")
+        look()
         step = "run"
         work.begin(step)
         for number in range(count):
@@ -85,13 +91,17 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: J
             for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
                 case = Case(**load(data))
                 function = computes(module, CANDIDATES, "candidate", case)
-                launches.keeps = name == "results_0.bin"
+                launches.keeps, launches.run = name == "results_0.bin", name
+                launches.report.recorded.setdefault(name, [])
                 if launches.keeps:
                     function = partial(launches.watch, function)
                 launches.report.seconds.append(compute(function, case.inputs, name))
+                look()
     except BaseException as error:
-        return _failed("compile" if is_compile_error(error) else step, error, file)
-    return asdict(launches.report)
+        if look is not None:
+            look()
+        return _failed("compile" if is_compile_error(error) else step, error, file) | {"secret": secret}
+    return asdict(launches.report) | {"secret": secret}
 
 
 def compute_expected(file: str, directory: str, digests: list[str], plan: JudgePlan, work: Work) -> dict[str, Any]:
@@ -110,6 +120,8 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: JudgeP
             launches.keeps = number == 0 and not has_baseline
             function = computes(module, REFERENCES, "reference", case)
             seconds.append(compute(function, case.inputs, f"expected_{number}.bin"))
+            if (state := getattr(function, "state", None)) is not None:
+                Path(f"state_{number}.bin").write_bytes(dump(state(), "the model's parameters"))
         if has_baseline and (plan.time or plan.cost):
             seconds.clear()
             # Its results do not matter, and without a clock it need not run.
@@ -263,6 +275,8 @@ def computes(module: Any, names: tuple[str, ...], what: str, case: Case) -> Call
         with torch.no_grad() if torch is not None else nullcontext():
             return model(*_as_arguments(inputs))
 
+    if hasattr(model, "state_dict"):
+        run.state = lambda: list(model.state_dict().values())  # type: ignore[attr-defined]
     return run
 
 

@@ -34,6 +34,7 @@ from tileir.bridge.entry_points import hook_cutile, hook_triton
 from tileir.bridge.launch import cutile, launch
 from tileir.execute.errors import MissingDependencyError
 from tileir.judging.kernels.module import TaskResult, judge_module
+from tileir.judging.kernels.tampering import STEP as TAMPERING
 from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
 from tileir.judging.server_pool.pool import Request, not_started, python_command
 from tileir.judging.verdicts.programs import parts_of, planned_steps, uses_gpu
@@ -249,15 +250,21 @@ def _verdict(
 
 
 def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
+    found = _task_end(reports, plan)
+    return found._replace(noticed=tuple([step for step in reports[-1].steps if step.name == TAMPERING]))
+
+
+def _task_end(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
     report = reports[-1]
     if not report.status.is_finished:
         output = b"".join([each.output for each in reports])
         return TaskResult(None, step_of_exit(report.last, report.status, output, plan.limits.seconds))
     if report.value is not None:
         return TaskResult(report.value, JudgeStage(report.last, "passed"))
-    if report.steps and report.steps[-1].outcome not in FINE:
+    steps = [step for step in report.steps if step.name != TAMPERING]
+    if steps and steps[-1].outcome not in FINE:
         # What the task itself could not help: a limit, or a defect.
-        last = report.steps[-1]
+        last = steps[-1]
         return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause))
     # Foreign code reported something in the place of the task.
     message = "it reports its end, and not what it did"
