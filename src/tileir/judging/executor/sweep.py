@@ -135,11 +135,12 @@ def judge_kernels(module: Source, *, reference: Source | None = None, plan: Judg
     besides running and comparing (docs/guide/judging.md).  Whatever the module does, there is a verdict.
     """
     name = "module.py" if isinstance(module, bytes) else os.fspath(module)
-    item = SweepInput(name, "kernels", _content(module), b"" if reference is None else _content(reference))
+    item = SweepInput(name, "kernels", source_of(module), b"" if reference is None else source_of(reference))
     return judge_chunk([item], plan if plan is not None else JudgePlan())[0]
 
 
-def _content(source: Source) -> bytes:
+def source_of(source: Source) -> bytes:
+    """The source of a module."""
     if isinstance(source, bytes):
         return source
     if isinstance(source, str) and "\n" in source:

@@ -27,6 +27,7 @@ from tileir.interface import from_bytecode, to_bytecode
 from tileir.ir.core import Operation
 from tileir.judging.kernels.values import NotCarried, dtype_named, dump, load, read_foreign, results_of
 from tileir.judging.model import JudgeStage
+from tileir.judging.tasks.input_sets import InputSet
 from tileir.judging.verdicts.launches import Launch
 
 _MOST_KEPT: Final = 32
@@ -43,11 +44,14 @@ UNWRITTEN_BYTE: Final = 0xFE
 class ModuleReport:
     """What a child with foreign code reports of what it did: anything, where the code forges it."""
 
-    inputs: list[str] = field(default_factory=list)
-    """Digests of the sets of inputs."""
-    tolerance: list[float] | None = None
+    inputs: list[InputSet] = field(default_factory=list)
+    tolerance: dict[str, list[float]] | None = None
+    """Relative and absolute, by element type; "" for all others."""
     speedup: float | None = None
     """The least that the reference's module asks for."""
+    required: dict[str, Any] = field(default_factory=dict)
+    """What a task asks of the programs: `precision`, `operations`, `frameworks`."""
+    seed: int = 0
     seconds: list[float] = field(default_factory=list)
     launches: dict[str, int] = field(default_factory=dict)
     """How often each kernel was launched."""

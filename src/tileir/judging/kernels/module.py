@@ -27,6 +27,7 @@ from tileir.judging.kernels.runs import backend_of, compute_expected, make_input
 from tileir.judging.kernels.tampering import STEP as TAMPERING
 from tileir.judging.kernels.values import NotCarried, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, SweepInput
+from tileir.judging.tasks.input_sets import HELD_OUT, InputSet
 from tileir.judging.verdicts.causes import cause_of
 from tileir.judging.verdicts.work import Task
 from tileir.processes.messages import BadMessage, checked
@@ -35,6 +36,7 @@ STEPS: Final = ("inputs", "import", "compile", "run", "launches", "results", "co
 """What is done to every module; those that the plan asks for come after."""
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("failed", "refused", "memory", "forbidden")
 """What foreign code that fails may come to."""
+_DIRECTORIES: Final = ("run", "held_out", "expected")
 _LONGEST: Final = 4000
 _LONGEST_NAME: Final = 200
 _LONGEST_NOTICE: Final = 500
@@ -86,11 +88,11 @@ class _Judging:
     def judge(self) -> None:
         self.file = _file_name(self.item.name)
         self.reference_file = f"reference_of_{self.file}" if self.reference else self.file
-        self.run, self.expected = [os.path.join(self.scratch, name) for name in ("run", "expected")]
+        self.run, self.held_out, self.expected = [os.path.join(self.scratch, name) for name in _DIRECTORIES]
         plan = self.plan
         made = self._make_inputs()
         secret = secrets.token_hex(16)
-        task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), secret, plan)
+        task = self._candidate(made, self.run, secret)
         ran = self._foreign(("import", "compile", "run"), task, self.run, secret)
         run = JudgeStage("run", "passed")
         self.steps += [JudgeStage("import", "passed"), JudgeStage("compile", "passed"), run]
@@ -99,16 +101,20 @@ class _Judging:
             self._trusted("programs", partial(programs_of_launches, candidate, plan))
             return
         self._launches(ran)
+        held_out = self._run_held_out(made, ran)
         self._place_reference()
         task = partial(compute_expected, self.reference_file, self.expected, made.inputs, plan)
         known = self._foreign(("reference",), task, self.expected)
         if plan.time:
             run.measured["seconds"] = min(ran.seconds, default=0.0)
             run.measured["baseline_seconds"] = min(known.seconds, default=0.0)
-        stated = made.tolerance if plan.tolerance is None else [plan.tolerance, plan.tolerance]
-        if not self._trusted("correct", partial(compare, self.run, self.expected, len(made.inputs), stated, plan)):
+        stated = made.tolerance if plan.tolerance is None else {"": [plan.tolerance, plan.tolerance]}
+        places = [self._directory(each) for each in made.inputs]
+        if not self._trusted("correct", partial(compare, places, self.expected, made.inputs, stated, plan)):
             return
-        self._provenance(len(made.inputs), ran)
+        if held_out is not None:
+            self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
+        self._provenance(made, places, ran)
         baseline = KeptLaunches(self.expected, known.kept)
         least = made.speedup if plan.speedup is None else plan.speedup
         for name in planned_steps(plan):
@@ -119,23 +125,47 @@ class _Judging:
 
     def _make_inputs(self) -> ModuleReport:
         """What the reference makes, and copies of it for the candidate to do with as it likes."""
-        os.mkdir(self.run)
-        os.mkdir(self.expected)
+        for directory in (self.run, self.held_out, self.expected):
+            os.mkdir(directory)
         self._place_reference()
         task = partial(make_inputs, self.reference_file, self.expected, self.plan)
         made = self._foreign(("inputs",), task, self.expected)
         # Where nothing else keeps the candidate from reading it.
         self._remove_reference()
         try:
-            for name in [f"inputs_{number}.bin" for number in range(len(made.inputs))]:
+            for number, each in enumerate(made.inputs):
+                name = f"inputs_{number}.bin"
                 data = read_foreign(self.expected, name, self.plan.limits.file_bytes)
-                with open(os.path.join(self.run, name), "xb") as file:
+                with open(os.path.join(self._directory(each), name), "xb") as file:
                     file.write(data)
         except NotCarried as error:
             self.steps.append(JudgeStage("inputs", "failed", str(error), cause_of(str(error))))
             raise _Ended from None
         self.steps.append(JudgeStage("inputs", "passed", details={"sets": len(made.inputs)}))
         return made
+
+    def _directory(self, inputs: InputSet) -> str:
+        """Where the candidate gets inputs, and leaves results."""
+        return self.held_out if inputs.group == HELD_OUT else self.run
+
+    def _candidate(self, made: ModuleReport, directory: str, secret: str) -> Task:
+        numbers = [number for number, each in enumerate(made.inputs) if self._directory(each) == directory]
+        return partial(run_candidate, self.item.content, self.file, directory, numbers, secret, self.plan)
+
+    def _run_held_out(self, made: ModuleReport, ran: ModuleReport) -> JudgeStage | None:
+        """Run the candidate on held-out inputs, in a process of its own; the step if that fails, without its words,
+        which could tell their shapes."""
+        if not any(each.group == HELD_OUT for each in made.inputs):
+            return None
+        secret = secrets.token_hex(16)
+        ended = self.run_task(self._candidate(made, self.held_out, secret), self.held_out, True)
+        if not any(step.name == TAMPERING for step in self.steps):
+            self.steps += _tampering(ended, secret)
+        found = _report(ended, ("run",))
+        if isinstance(found, ModuleReport):
+            ran.recorded |= found.recorded
+            return None
+        return JudgeStage(HELD_OUT, found.outcome, f"it does not run on held-out shapes ({found.outcome})", found.cause)
 
     def _remove_reference(self) -> None:
         with suppress(OSError):
@@ -157,15 +187,20 @@ class _Judging:
         outcome: Outcome = "failed" if message else "passed"
         self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
 
-    def _provenance(self, count: int, ran: ModuleReport) -> None:
+    def _provenance(self, made: ModuleReport, places: list[str], ran: ModuleReport) -> None:
         """Where results come from, as far as there are results to compare."""
         if any(step.name == "results" and step.outcome != "passed" for step in self.steps):
             self.steps.append(JudgeStage(PROVENANCE, "skipped"))
             return
+        named = [(number, f"results_{number}.bin") for number in range(len(made.inputs))] + [(0, "again.bin")]
         runs = []
-        for number, name in [*[(number, f"results_{number}.bin") for number in range(count)], (0, "again.bin")]:
-            files = [os.path.join(self.expected, f"{each}_{number}.bin") for each in ("inputs", "expected", "state")]
-            runs.append(Run(*files, os.path.join(self.run, name), self.run, ran.recorded.get(name)))
+        for number, name in named:
+            inputs, expected, state = [
+                os.path.join(self.expected, f"{each}_{number}.bin") for each in ("inputs", "expected", "state")
+            ]
+            results = os.path.join(places[number], name)
+            if os.path.exists(results):
+                runs.append(Run(inputs, expected, state, results, places[number], ran.recorded.get(name)))
         self._trusted(PROVENANCE, partial(judge_provenance, runs, self.plan, backend_of(self.plan)))
 
     def _trusted(self, name: str, task: Task) -> bool:
@@ -180,21 +215,9 @@ class _Judging:
         """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
         ended = self.run_task(task, scratch, True)
         self.steps += _tampering(ended, secret)
-        if ended.value is None:
-            step = replace(ended.step, name=ended.step.name if ended.step.name in names else names[0])
-        else:
-            try:
-                report: ModuleReport = checked(ModuleReport, ended.value)
-                is_sound = len(report.tolerance or "12") == 2 and all(map(_KEPT.fullmatch, report.kept))
-                if report.failed is None and is_sound:
-                    return report
-            except BadMessage:
-                report = ModuleReport()
-            forged = JudgeStage(names[0], "failed", "it reports something else than what it did", "a forged report")
-            step = report.failed or forged
-            step.message, step.cause = step.message[:_LONGEST], step.cause[:_LONGEST] or cause_of(step.message)
-            step.name = step.name if step.name in names else names[0]
-            step.outcome = step.outcome if step.outcome in _OUTCOMES else "failed"
+        step = _report(ended, names)
+        if isinstance(step, ModuleReport):
+            return step
         known = {*[each.name for each in self.steps], step.name}
         before = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
         self.steps += [JudgeStage(name, "passed") for name in before if name not in known]
@@ -220,6 +243,25 @@ def _tampering(ended: TaskResult, secret: str) -> list[JudgeStage]:
     names = [cheat_of(step.cause) for step in noticed]
     message = "\n".join([step.message[:_LONGEST_NOTICE] for step in noticed])
     return [JudgeStage(TAMPERING, "failed", message, noticed[0].cause, {"cheats": names})]
+
+
+def _report(ended: TaskResult, names: tuple[str, ...]) -> ModuleReport | JudgeStage:
+    """What a child with foreign code reports, or the step of `names` that failed."""
+    if ended.value is None:
+        return replace(ended.step, name=ended.step.name if ended.step.name in names else names[0])
+    try:
+        report: ModuleReport = checked(ModuleReport, ended.value)
+        is_sound = all(len(each) == 2 for each in (report.tolerance or {}).values())
+        if report.failed is None and is_sound and all(map(_KEPT.fullmatch, report.kept)):
+            return report
+    except BadMessage:
+        report = ModuleReport()
+    forged = JudgeStage(names[0], "failed", "it reports something else than what it did", "a forged report")
+    step = report.failed or forged
+    step.message, step.cause = step.message[:_LONGEST], step.cause[:_LONGEST] or cause_of(step.message)
+    step.name = step.name if step.name in names else names[0]
+    step.outcome = step.outcome if step.outcome in _OUTCOMES else "failed"
+    return step
 
 
 def _file_name(name: str) -> str:

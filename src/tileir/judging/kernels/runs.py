@@ -36,6 +36,8 @@ from tileir.judging.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judging.kernels.tampering import watch_tampering
 from tileir.judging.kernels.values import NotCarried, dump, load, results_of
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, digest_of
+from tileir.judging.tasks.input_sets import InputSet, planned_sets
+from tileir.judging.tasks.settings import TaskSettings, settings_in, tolerances
 from tileir.judging.verdicts.causes import cause_of
 from tileir.judging.verdicts.work import Work, is_forbidden
 
@@ -55,23 +57,30 @@ def make_inputs(file: str, directory: str, plan: JudgePlan, work: Work) -> dict[
     """The reference's module writes `inputs_0.bin` and so on; their digests, and what it requires of candidates."""
     work.begin("inputs")
     try:
+        source = Path(directory, file).read_bytes()
+        task = settings_in(source)
+        settings = task or TaskSettings()
+        seed = plan.seed if settings.seed is None else settings.seed
         module = _reference(file, directory, plan, Launches(0, ""))
-        digests: list[str] = []
-        for shape in shapes_of(module):
-            for trial in range(plan.trials):
-                data = dump(case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
-                Path(f"inputs_{len(digests)}.bin").write_bytes(data)
-                digests.append(digest_of(data))
-        return asdict(ModuleReport(digests, tolerance_of(module), speedup_of(module)))
+        made: list[InputSet] = []
+        for planned in planned_sets(settings, settings.shapes or shapes_of(module), plan.trials):
+            data = dump(case_of(module, seed + planned.trial, planned.shape)._asdict(), "the inputs")
+            label = planned.label if task is not None else f"inputs {len(made)}"
+            Path(f"inputs_{len(made)}.bin").write_bytes(data)
+            made.append(InputSet(digest_of(data), planned.group, label))
+        stated = tolerance_of(module) if settings.tolerance is None else tolerances(settings.tolerance)
+        least = speedup_of(module) if settings.speedup is None else settings.speedup
+        required = {name: getattr(settings, name) for name in ("precision", "operations", "frameworks")}
+        return asdict(ModuleReport(made, stated, least, required))
     except BaseException as error:
         return _failed("inputs", error, file)
 
 
 def run_candidate(
-    content: bytes, file: str, directory: str, count: int, secret: str, plan: JudgePlan, work: Work
+    content: bytes, file: str, directory: str, numbers: list[int], secret: str, plan: JudgePlan, work: Work
 ) -> dict[str, Any]:
     """The candidate's module writes `results_0.bin` and so on, `again.bin` from a second run of the first inputs, and
-    the launches of the first run: the one process in which its code runs.
+    the launches of the first run: the one process in which its code runs.  `numbers` are those of the inputs.
 
     Return counts and seconds, which are what the candidate wants them to be if it goes that far; with `secret`, which
     a report that it forges lacks."""
@@ -86,9 +95,9 @@ def run_candidate(
         look()
         step = "run"
         work.begin(step)
-        for number in range(count):
+        for number in numbers:
             data = Path(f"inputs_{number}.bin").read_bytes()
-            for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
+            for name in (f"results_{number}.bin", *(["again.bin"] if number == 0 else [])):
                 case = Case(**load(data))
                 function = computes(module, CANDIDATES, "candidate", case)
                 launches.keeps, launches.run = name == "results_0.bin", name
@@ -104,7 +113,7 @@ def run_candidate(
     return asdict(launches.report) | {"secret": secret}
 
 
-def compute_expected(file: str, directory: str, digests: list[str], plan: JudgePlan, work: Work) -> dict[str, Any]:
+def compute_expected(file: str, directory: str, made: list[InputSet], plan: JudgePlan, work: Work) -> dict[str, Any]:
     """The reference's module writes `expected_0.bin` and so on, and the launches of the baseline, which is the
     reference if there is no other; their counts and the baseline's seconds, where the plan asks for them."""
     launches = Launches(plan.limits.file_bytes, "baseline_")
@@ -113,7 +122,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: JudgeP
         module = _reference(file, directory, plan, launches)
         has_baseline = hasattr(module, "baseline")
         seconds = launches.report.seconds
-        inputs = [_inputs(number, digest) for number, digest in enumerate(digests)]
+        inputs = [_inputs(number, each.digest) for number, each in enumerate(made)]
         for number, data in enumerate(inputs):
             # In arrays of its own.
             case = Case(**load(data))
@@ -342,18 +351,12 @@ def seed_everything(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-def tolerance_of(module: Any) -> list[float] | None:
-    """The tolerance that the reference's module states: relative and absolute."""
-    found = getattr(module, "tolerance", None)
-    if found is None:
-        return None
-    if isinstance(found, dict) and set(found) <= {"rtol", "atol"}:
-        found = (found.get("rtol", 0.0), found.get("atol", 0.0))
-    if isinstance(found, (int, float)):
-        found = (found, found)
-    if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(_is_tolerance(each) for each in found):
-        raise WrongModule("tolerance is a number, or (relative, absolute), or a dictionary with rtol and atol")
-    return [float(found[0]), float(found[1])]
+def tolerance_of(module: Any) -> dict[str, list[float]] | None:
+    """The tolerance that the reference's module states: relative and absolute, by element type."""
+    try:
+        return tolerances(getattr(module, "tolerance", None))
+    except ValueError as error:
+        raise WrongModule(f"tolerance {error}") from None
 
 
 def _is_tolerance(value: Any) -> bool:
