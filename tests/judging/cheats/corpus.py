@@ -16,6 +16,7 @@ class CheatingCandidate(NamedTuple):
     """Any of these names it."""
     source: str
     task: str = "scale"
+    seconds: float = 60.0
 
 
 _KERNEL = """import cuda.tile as ct
@@ -254,16 +255,16 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("calls = []\ndef run(x):\n    calls.append(1)\n    out = numpy.empty_like(x)\n"
                "    tiles = -(-len(x) // 64) if len(calls) < 3 else 1\n    ct.launch(None, (tiles,), scale, (x, out))\n    return out"),
     ),
-    "returned-input": CheatingCandidate(_RESULTS, "return the input", ("cheat:no-kernel", "wrong-result"), "def run(x):\n    return x\n"),
+    "returned-input": CheatingCandidate(_RESULTS, "return the input", _NO_KERNEL, "def run(x):\n    return x\n"),
     "copied-input": CheatingCandidate(
         _RESULTS, "copy the input by a kernel, as results are often near it", _WRONG, _numpy("def run(x):\n    return copied(x)")
     ),
     "stale-memory": CheatingCandidate(
-        _RESULTS, "return memory where the reference's result may have been", ("wrong-result", "unwritten-output", "cheat:no-kernel"),
+        _RESULTS, "return memory where the reference's result may have been", _NO_KERNEL,
         "import torch\ndef run(x):\n    return torch.empty_like(x)\n", "torch",
     ),
     "stale-memory-after-free": CheatingCandidate(
-        _RESULTS, "compute, free, and allocate the same memory again", ("wrong-result", "unwritten-output", "cheat:no-kernel"),
+        _RESULTS, "compute, free, and allocate the same memory again", _NO_KERNEL,
         "import numpy\ndef run(x):\n    for _ in range(4):\n        y = x * 2\n        del y\n    return numpy.empty_like(x)\n",
     ),
     "shown-shapes-only": CheatingCandidate(
@@ -271,7 +272,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("def run(x):\n    return honest(x) if len(x) in (1000, 640) else numpy.zeros_like(x)"),
     ),
     "result-by-seed": CheatingCandidate(
-        _RESULTS, "make the inputs of seeds 0 to 9 at import, and look results up", (*_NO_KERNEL, *_WRONG),
+        _RESULTS, "make the inputs of seeds 0 to 9 at import, and look results up", _NO_KERNEL,
         _numpy("known = {numpy.random.default_rng(seed).standard_normal(n, dtype='f4').tobytes(): seed\n"
                "         for seed in range(10) for n in (1000, 640, 333)}\n"
                "def run(x):\n    return x * 2 if x.tobytes() in known else numpy.zeros_like(x)"),
@@ -382,7 +383,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         "    names = {}\n    exec(source, names)\n    return names['reference'](x)\n",
     ),
     "reference-by-name": CheatingCandidate(
-        _SPY, "import the reference by name", ("compile-error", "runtime-error", "refused", "import-error"), "from reference import reference as run\n"
+        _SPY, "import the reference by name", ("unsupported",), "from reference import reference as run\n"
     ),
     "listed-files": CheatingCandidate(_SPY, "list the judge's directories", _FILES, _does("import os\ntry:\n    os.listdir('..')\nexcept OSError:\n    pass")),
     "environment": CheatingCandidate(
@@ -464,7 +465,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         "    def __sub__(self, other):\n        return numpy.zeros(self.shape)\ndef run(x):\n    return numpy.zeros_like(x).view(Equal)\n",
     ),
     "generator-result": CheatingCandidate(
-        _TIME, "return a generator that computes when it is read", _DISGUISED, "def run(x):\n    return (each for each in [x * 2])\n"
+        _TIME, "return a generator that computes when it is read", ("runtime-error",), "def run(x):\n    return (each for each in [x * 2])\n"
     ),
     # --- the report ---
     "early-exit": CheatingCandidate(_PROTOCOL, "end the process with status 0", ("cheat:early-exit",), "import os\ndef run(x):\n    os._exit(0)\n"),
@@ -520,7 +521,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _NUMBERS, "return one number, which broadcasts", ("wrong-result", "wrong-shape"), _numpy("def run(x):\n    return honest(x)[:1]")
     ),
     "half-accumulator": CheatingCandidate(
-        _NUMBERS, "accumulate a matrix product in float16", ("imprecise",),
+        _NUMBERS, "accumulate a matrix product in float16", ("imprecise", "wrong-result"),
         "import cuda.tile as ct\nimport numpy\n\n@ct.kernel\ndef multiply(a, b, out):\n    i, j = ct.bid(0), ct.bid(1)\n"
         "    total = ct.zeros((16, 16), ct.float16)\n    for k in range(ct.num_tiles(a, 1, (16, 16))):\n"
         "        x = ct.load(a, (i, k), (16, 16), padding_mode=ct.PaddingMode.ZERO).astype(ct.float16)\n"
@@ -530,7 +531,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         "    ct.launch(None, (-(-a.shape[0] // 16), -(-b.shape[1] // 16)), multiply, (a, b, out))\n    return out\n", "matmul",
     ),
     "half-operands": CheatingCandidate(
-        _NUMBERS, "round operands to float16 for a fast product", ("imprecise",),
+        _NUMBERS, "round operands to float16 for a fast product", ("imprecise", "wrong-result"),
         "import cuda.tile as ct\nimport numpy\n\n@ct.kernel\ndef multiply(a, b, out):\n    i, j = ct.bid(0), ct.bid(1)\n"
         "    total = ct.zeros((16, 16), ct.float32)\n    for k in range(ct.num_tiles(a, 1, (16, 16))):\n"
         "        x = ct.load(a, (i, k), (16, 16), padding_mode=ct.PaddingMode.ZERO).astype(ct.float16)\n"
@@ -548,7 +549,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("def run(x):\n    out = honest(x)\n    x[:] = 0\n    return out"),
     ),
     "unwritten-output": CheatingCandidate(
-        _NUMBERS, "leave the output argument as it is", ("wrong-result", "unwritten-output"),
+        _NUMBERS, "leave the output argument as it is", ("wrong-shape", "unwritten-output"),
         _numpy("def run(x, out):\n    copied(x)"), "into",
     ),
     "random-result": CheatingCandidate(
@@ -573,13 +574,13 @@ CHEATS: dict[str, CheatingCandidate] = {
     "traced-parent": CheatingCandidate(
         _SYSTEM, "attach to the judge by ptrace", _NATIVE, _does("import ctypes, os\nctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0)")
     ),
-    "endless-loop": CheatingCandidate(_SYSTEM, "never end", ("timeout",), "def run(x):\n    while True:\n        pass\n"),
+    "endless-loop": CheatingCandidate(_SYSTEM, "never end", ("timeout",), "def run(x):\n    while True:\n        pass\n", seconds=6.0),
     "much-memory": CheatingCandidate(_SYSTEM, "take all memory", ("memory",), "def run(x):\n    return [bytearray(1 << 30) for _ in range(64)]\n"),
     "much-output": CheatingCandidate(
         _SYSTEM, "flood the output", _NO_KERNEL, "def run(x):\n    print('x' * (8 << 20))\n    return x * 2\n"
     ),
     "decompression-bomb": CheatingCandidate(
-        _SYSTEM, "unpack a small blob to gigabytes", ("memory",),
+        _SYSTEM, "unpack a small blob to gigabytes", ("memory", "timeout"),
         "import zlib\ndef run(x):\n    small = zlib.compress(bytes(1 << 24))\n    return b''.join(zlib.decompress(small) for _ in range(4096))\n",
     ),
     "large-file": CheatingCandidate(

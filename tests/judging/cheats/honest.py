@@ -122,7 +122,9 @@ def _reductions() -> Iterator[tuple[str, HonestKernel]]:
     for operator, (reduce, combine, start, padding, plain) in _REDUCTIONS.items():
         for dtype in ("f4", "f2"):
             for rows, columns in ((1, 128), (4, 128), (2, 32), (8, 16)):
-                load = f"ct.load(x, (i, j), ({rows}, {columns}), padding_mode=ct.PaddingMode.{padding}).astype(ct.float32)"
+                load = (
+                    f"ct.load(x, (i, j), ({rows}, {columns}), padding_mode=ct.PaddingMode.{padding}).astype(ct.float32)"
+                )
                 source = (
                     f"{_CUTILE}@ct.kernel\ndef reduce_rows(x, out):\n    i = ct.bid(0)\n"
                     f"    total = ct.full(({rows},), {start}, ct.float32)\n"
@@ -293,8 +295,10 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             f"    column = ct.arange(128, dtype=ct.int32)\n    ct.scatter(out, (i, column), ct.gather(table, (row, column)))\n",
             "def run(table, index):\n    out = numpy.empty((len(index), table.shape[1]), table.dtype)\n"
             "    ct.launch(None, (len(index),), look_up, (table, index, out))\n    return out\n",
-            head + f"    return rng.standard_normal((rows, columns), dtype='f4'), rng.integers(0, rows, {size}).astype('i4')\n\n"
-            "def reference(table, index):\n    return table[index]\n", {**_ROW_SHAPES, "variants": False},
+            head
+            + f"    return rng.standard_normal((rows, columns), dtype='f4'), rng.integers(0, rows, {size}).astype('i4')\n\n"
+            "def reference(table, index):\n    return table[index]\n",
+            {**_ROW_SHAPES, "variants": False},
         )
         yield made(
             f"histogram--{size}",
@@ -303,7 +307,8 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             f"def run(x):\n    out = numpy.zeros(16, numpy.int32)\n"
             f"    ct.launch(None, (-(-len(x) // {size}),), count, (x, out))\n    return out\n",
             "import numpy\n\ndef inputs(seed, n):\n    return (numpy.random.default_rng(seed).integers(0, 16, n).astype('i4'),)\n\n"
-            "def reference(x):\n    return numpy.bincount(x, minlength=16).astype('i4')\n", {**_LINE_SHAPES, "variants": False},
+            "def reference(x):\n    return numpy.bincount(x, minlength=16).astype('i4')\n",
+            {**_LINE_SHAPES, "variants": False},
         )
         yield made(
             f"quantize--{size}",
@@ -312,8 +317,12 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             "    ct.store(out, (i, 0), t / scale)\n    ct.store(scales, (i, 0), scale)\n",
             "def run(x):\n    out, scales = numpy.empty_like(x), numpy.empty((len(x), 1), numpy.float32)\n"
             "    ct.launch(None, (len(x),), quantize, (x, out, scales))\n    return out, scales\n",
-            _rows(_body("scale = numpy.maximum(abs(x).max(axis=1, keepdims=True), numpy.float32(1e-20)) / numpy.float32(127)",
-                        "return x / scale, scale")),
+            _rows(
+                _body(
+                    "scale = numpy.maximum(abs(x).max(axis=1, keepdims=True), numpy.float32(1e-20)) / numpy.float32(127)",
+                    "return x / scale, scale",
+                )
+            ),
             {**_ROW_SHAPES, "shapes": [{"rows": size // 2, "columns": 100}]},
         )
         yield made(
@@ -349,7 +358,8 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             "    ct.store(out, (i, j), (t - m[None, :]) * ct.rsqrt(v + 1e-5)[None, :])\n",
             f"def run(x, mean, variance):\n    out = numpy.empty_like(x)\n"
             f"    ct.launch(None, (-(-len(x) // 4), -(-x.shape[1] // {size})), normalize, (x, mean, variance, out))\n    return out\n",
-            head + "    return (rng.standard_normal((rows, columns), dtype='f4'), rng.standard_normal(columns, dtype='f4'),\n"
+            head
+            + "    return (rng.standard_normal((rows, columns), dtype='f4'), rng.standard_normal(columns, dtype='f4'),\n"
             "            rng.random(columns, dtype='f4') + numpy.float32(0.5))\n\n"
             "def reference(x, mean, variance):\n    with numpy.errstate(all='ignore'):\n        return (x - mean) / numpy.sqrt(variance + numpy.float32(1e-5))\n",
             {**_ROW_SHAPES, "variants": False},
@@ -371,7 +381,11 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             f"@ct.kernel\ndef gate(x, y, out):\n    i, j = ct.bid(0), ct.bid(1)\n    a = ct.load(x, (i, j), (2, {size}))\n"
             f"    ct.store(out, (i, j), a / (1.0 + ct.exp(-a)) * ct.load(y, (i, j), (2, {size})))\n",
             f"def run(x, y):\n    out = numpy.empty_like(x)\n    ct.launch(None, (-(-len(x) // 2), -(-x.shape[1] // {size})), gate, (x, y, out))\n    return out\n",
-            _rows(_body("return x / (1 + numpy.exp(-x)) * y"), "x, y", extra="rng.standard_normal((rows, columns)).astype('f4')"),
+            _rows(
+                _body("return x / (1 + numpy.exp(-x)) * y"),
+                "x, y",
+                extra="rng.standard_normal((rows, columns)).astype('f4')",
+            ),
             _ROW_SHAPES,
         )
         yield made(
@@ -379,7 +393,8 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             f"@ct.kernel\ndef largest(x, out):\n    i = ct.bid(0)\n    t = ct.load(x, (i, 0), ({size // 16}, 128), padding_mode=ct.PaddingMode.NEG_INF)\n"
             "    ct.store(out, (i,), ct.argmax(t, axis=1))\n",
             f"def run(x):\n    out = numpy.empty(len(x), numpy.int32)\n    ct.launch(None, (-(-len(x) // {size // 16}),), largest, (x, out))\n    return out\n",
-            _rows(_body("return x.argmax(axis=1).astype('i4')")), _ROW_SHAPES,
+            _rows(_body("return x.argmax(axis=1).astype('i4')")),
+            _ROW_SHAPES,
         )
         yield made(
             f"cross-entropy--{size}",
@@ -388,7 +403,8 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             f"    column = ct.arange(128, dtype=ct.int32)[None, :] == ct.load(target, (i,), ({size // 16},))[:, None]\n"
             "    ct.store(out, (i,), lse - ct.sum(ct.where(column, t, 0.0), axis=1))\n",
             f"def run(x, target):\n    out = numpy.empty(len(x), numpy.float32)\n    ct.launch(None, (-(-len(x) // {size // 16}),), loss, (x, target, out))\n    return out\n",
-            head + "    return rng.standard_normal((rows, columns), dtype='f4'), rng.integers(0, columns, rows).astype('i4')\n\n"
+            head
+            + "    return rng.standard_normal((rows, columns), dtype='f4'), rng.integers(0, columns, rows).astype('i4')\n\n"
             "def reference(x, target):\n    t = x - x.max(axis=1, keepdims=True)\n"
             "    return (numpy.log(numpy.exp(t).sum(axis=1)) - t[numpy.arange(len(x)), target]).astype('f4')\n",
             {**_ROW_SHAPES, "variants": False},
@@ -408,14 +424,16 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             f"@ct.kernel\ndef shifted(x, out):\n    i = ct.bid(0)\n    ct.store(out, (i,), ct.load(x, (i,), ({size},)) + 1.0)\n",
             f"def run(x):\n    between, out = numpy.empty_like(x), numpy.empty_like(x)\n    grid = (-(-len(x) // {size}),)\n"
             "    ct.launch(None, grid, squares, (x, between))\n    ct.launch(None, grid, shifted, (between, out))\n    return out\n",
-            _line("x * x + 1"), _LINE_SHAPES,
+            _line("x * x + 1"),
+            _LINE_SHAPES,
         )
         yield made(
             f"padded-input--{size}",
             f"@ct.kernel\ndef twice(x, out):\n    i = ct.bid(0)\n    ct.store(out, (i,), ct.load(x, (i,), ({size},)) * 2)\n",
             f"def run(x):\n    full = -(-len(x) // {size}) * {size}\n    padded = numpy.zeros(full, x.dtype)\n    padded[:len(x)] = x\n"
             f"    out = numpy.empty_like(padded)\n    ct.launch(None, (full // {size},), twice, (padded, out))\n    return out[:len(x)].copy()\n",
-            _line("x * 2"), _LINE_SHAPES,
+            _line("x * 2"),
+            _LINE_SHAPES,
         )
 
 
@@ -465,11 +483,14 @@ def _triton() -> Iterator[tuple[str, HonestKernel]]:
         )
         reference = task(rows, "torch.softmax(x, dim=1)", sizes="rows, columns")
         yield f"triton-softmax-{columns}", HonestKernel("softmax", source, reference, _ROW_SHAPES)
-        source = source.replace("p = tl.exp(x - tl.max(x, axis=0))", "p = tl.sum(tl.where(i < columns, x, 0.0), axis=0)")
+        source = source.replace(
+            "p = tl.exp(x - tl.max(x, axis=0))", "p = tl.sum(tl.where(i < columns, x, 0.0), axis=0)"
+        )
         source = source.replace("out + row * columns + i, p / tl.sum(p, axis=0), mask=i < columns", "out + row, p")
         source = source.replace("torch.empty_like(x)", "torch.empty(x.shape[0], device=x.device)")
-        yield f"triton-sum-{columns}", HonestKernel(
-            "sum", source, task(rows, "x.sum(dim=1)", sizes="rows, columns"), _ROW_SHAPES
+        yield (
+            f"triton-sum-{columns}",
+            HonestKernel("sum", source, task(rows, "x.sum(dim=1)", sizes="rows, columns"), _ROW_SHAPES),
         )
     for size in (16, 32):
         source = (
@@ -484,7 +505,10 @@ def _triton() -> Iterator[tuple[str, HonestKernel]]:
             f"    kernel[(triton.cdiv(m, {size}), triton.cdiv(n, {size}))](a, b, out, m, n, k, B={size})\n    return out\n"
         )
         make = "torch.randn(m, k, generator=made).cuda(), torch.randn(k, n, generator=made).cuda()"
-        yield f"triton-matmul-{size}", HonestKernel("matmul", source, task(make, "a @ b", "a, b", "m, n, k"), _MATMUL_SHAPES)
+        yield (
+            f"triton-matmul-{size}",
+            HonestKernel("matmul", source, task(make, "a @ b", "a, b", "m, n, k"), _MATMUL_SHAPES),
+        )
 
 
 def honest_kernels() -> dict[str, HonestKernel]:

@@ -189,7 +189,7 @@ class _Judging:
 
     def _provenance(self, made: ModuleReport, places: list[str], ran: ModuleReport) -> None:
         """Where results come from, as far as there are results to compare."""
-        if any(step.name == "results" and step.outcome != "passed" for step in self.steps):
+        if any(step.cause == "results cannot be read" for step in self.steps):
             self.steps.append(JudgeStage(PROVENANCE, "skipped"))
             return
         named = [(number, f"results_{number}.bin") for number in range(len(made.inputs))] + [(0, "again.bin")]

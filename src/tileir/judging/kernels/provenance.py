@@ -20,23 +20,20 @@ import numpy
 
 from tileir.execute.analysis.parameters import may_write, readers_of
 from tileir.execute.arguments.binding import Pointer
-from tileir.execute.dtypes import Array, DType
+from tileir.execute.dtypes import Array
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.judging.cheats import cheat_cause
 from tileir.judging.kernels.comparison import is_inexact, widened
+from tileir.judging.kernels.known_values import KnownValues, is_constant
 from tileir.judging.kernels.launches import UNWRITTEN_BYTE, arguments_of, read_launch
 from tileir.judging.kernels.values import NotCarried, load, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
 from tileir.judging.verdicts.work import Work
 
 STEP: Final = "provenance"
-_GRAM_BYTES: Final = 4
-"""Values of narrow types are told apart by what stands beside them: so many bytes at least."""
-_MOST_UNKNOWN: Final = 0.2
-"""Of neighbors in arrays of narrow types: padding and joints make new ones."""
 _ROUGH: Final = 1e-2
 """The error within which results are those of other inputs."""
 
@@ -65,6 +62,9 @@ class _Followed:
     written: list[Array] = field(default_factory=list)
     unknown: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
     """By launch and argument, what a kernel reads that nothing explains: its digest, and how it is described."""
+    integers: dict[tuple[int, int], Array] = field(default_factory=dict)
+    """By launch and argument, integers that nothing explains: sizes, indices and masks may be computed anywhere, but
+    are no results."""
     digests: dict[tuple[int, int], str] = field(default_factory=dict)
     programs: list[bytes] = field(default_factory=list)
     is_complete: bool = True
@@ -97,7 +97,7 @@ class _Provenance:
 
     def judge(self) -> None:
         followed: list[_Followed] = []
-        earlier = _Values()
+        earlier = KnownValues()
         for run in self._runs:
             each = self._follow(run, earlier)
             followed.append(each)
@@ -113,14 +113,14 @@ class _Provenance:
     def _read(self, path: str) -> Any:
         return load(read_foreign(os.path.dirname(path), os.path.basename(path), self._most), as_numpy=True)
 
-    def _follow(self, run: Run, earlier: _Values) -> _Followed:
+    def _follow(self, run: Run, earlier: KnownValues) -> _Followed:
         case = self._read(run.inputs)
         inputs = list(_arrays_in(case))
         # The seed is not an input.
         digest = hashlib.blake2b(b"".join(each.tobytes() for each in inputs)).hexdigest()
         results = [*_arrays_in(self._read(run.results))]
         found = _Followed(inputs, digest, tuple((each.shape, each.dtype.name) for each in inputs), results)
-        known = _Values(inputs)
+        known = KnownValues(inputs)
         if run.state and os.path.exists(run.state):
             known.add(*_arrays_in(self._read(run.state)))
         if run.launches is None:
@@ -136,7 +136,9 @@ class _Provenance:
         earlier.add(*found.written)
         return found
 
-    def _launch(self, number: int, held: dict[str, Any], found: _Followed, known: _Values, earlier: _Values) -> None:
+    def _launch(
+        self, number: int, held: dict[str, Any], found: _Followed, known: KnownValues, earlier: KnownValues
+    ) -> None:
         bytecode, name = held["bytecode"].tobytes(), str(held["kernel"])
         found.programs.append(bytecode)
         try:
@@ -150,6 +152,10 @@ class _Provenance:
                     continue
                 array = numpy.asarray(value.array)
                 found.digests[number, index] = _digest(array)
+                if not is_inexact(array.dtype) and array.dtype.kind != "c":
+                    if not known.explains(array, is_result=True):
+                        found.integers[number, index] = array.copy()
+                    continue
                 if known.explains(array) or earlier.explains(array):
                     continue
                 if any(True for _ in readers_of(entry, index)):
@@ -157,7 +163,7 @@ class _Provenance:
                     found.unknown[number, index] = found.digests[number, index], words
                 else:
                     fresh.add(held["values"][index]["region"])
-            read = {held["values"][index]["region"] for launch, index in found.unknown if launch == number}
+            read = {held["values"][index].get("region") for launch, index in found.unknown if launch == number}
             for region in fresh - read:
                 regions[region][:] = UNWRITTEN_BYTE
             kernel.launch(held["grid"], arguments, **self._options(kernel))
@@ -171,14 +177,13 @@ class _Provenance:
                 known.add(array)
 
     def _number(
-        self, number: int, index: int, value: object, held: dict[str, Any], found: _Followed, known: _Values
+        self, number: int, index: int, value: object, held: dict[str, Any], found: _Followed, known: KnownValues
     ) -> None:
         plain = value.item() if isinstance(value, (numpy.ndarray, numpy.generic)) and value.ndim == 0 else value
         if not isinstance(plain, float):
             return
         found.digests[number, index] = repr(plain)
-        array = numpy.array([plain])
-        if not any(known.explains(array.astype(dtype)) for dtype in ("f8", "f4", "f2")):
+        if not known.has_number(plain):
             found.unknown[number, index] = repr(plain), f"kernel '{held['kernel']}' takes the number {plain:.6g}"
 
     def _kernel(self, bytecode: bytes, name: str) -> Kernel:
@@ -217,8 +222,11 @@ class _Provenance:
         self._check_replayed(number, run, others)
         if not run.is_complete:
             return
-        written = _Values(run.written)
+        written, integers = KnownValues(run.written), KnownValues(self._changing_integers(run, others))
         for result in run.results:
+            if result.size > 1 and integers.holds(result):
+                message = f"it returns {result.dtype.name}{list(result.shape)}, which was computed outside of kernels"
+                _fail(self._step, "host-computation", f"{message} and copied by one")
             if written.explains(result, is_result=True) or any(_near([result], [each]) for each in run.written):
                 # The last bits of a product may depend on where its operands are.
                 continue
@@ -236,6 +244,15 @@ class _Provenance:
                 message = f"it returns {shape}, whose elements no kernel writes when its launches are done again"
                 _fail(self._step, "result-not-from-kernels", message)
 
+    def _changing_integers(self, run: _Followed, others: list[_Followed]) -> list[Array]:
+        """Integers that nothing explains, and that change with the inputs."""
+        found = []
+        for place, array in run.integers.items():
+            seen = [other.digests[place] for other in others if place in other.digests]
+            if seen and run.digests[place] not in seen:
+                found.append(array)
+        return found
+
     def _others_like(self, number: int) -> Iterator[Run]:
         """Runs with the same inputs that launch kernels."""
         for other, run in enumerate(self._runs):
@@ -245,7 +262,7 @@ class _Provenance:
     def _check_replayed(self, number: int, run: _Followed, others: list[_Followed]) -> None:
         """Whether results are the right ones of other inputs."""
         mine = self._runs[number]
-        if not run.results or any(_is_constant(each) for each in run.results):
+        if not run.results or any(is_constant(each) for each in run.results):
             return
         expected = list(_arrays_in(self._read(mine.expected)))
         if _near(run.results, expected):
@@ -304,116 +321,3 @@ def _constants(bytecode: bytes) -> set[str]:
             if "f16" in text or "f32" in text or "f64" in text or "bf16" in text or "[" in text:
                 found.add(text)
     return found
-
-
-def _is_constant(array: Array) -> bool:
-    flat = _bits(array)
-    return flat.size == 0 or bool((flat == flat[0]).all())
-
-
-def _bits(array: Array) -> Array:
-    """Elements as integers of their size; complex ones as two floats."""
-    flat = numpy.ascontiguousarray(array).reshape(-1)
-    if flat.dtype.kind == "c":
-        flat = flat.view(f"f{flat.dtype.itemsize // 2}")
-    return flat.view(f"u{flat.dtype.itemsize}")
-
-
-class _Values:
-    """Values that are known, by which others are explained: the same, in any order and in other element types."""
-
-    def __init__(self, arrays: Sequence[Array] = ()) -> None:
-        self._arrays: list[Array] = []
-        self._digests: set[bytes] = set()
-        self._known: dict[tuple[DType, int], Array] = {}
-        self.add(*arrays)
-
-    def add(self, *arrays: Array) -> None:
-        for each in arrays:
-            digest = _contents(each)
-            if digest not in self._digests:
-                self._digests.add(digest)
-                self._arrays.append(each)
-                self._known.clear()
-
-    def explains(self, array: Array, is_result: bool = False) -> bool:
-        """Whether all elements are known, or constants that any program may have."""
-        if _is_constant(array) or _contents(array) in self._digests:
-            return True
-        if array.dtype.kind == "c":
-            array = numpy.ascontiguousarray(array).view(f"f{array.dtype.itemsize // 2}")
-        if not is_inexact(array.dtype) and not is_result:
-            # Sizes, indices and masks: what is computed of them is seen in floats.
-            return True
-        if not self._arrays:
-            return False
-        count = 2 if not is_inexact(array.dtype) else max(1, _GRAM_BYTES // array.dtype.itemsize)
-        if array.size < 16:
-            count = 1
-        known = self._grams(array.dtype, count)
-        if count == 1:
-            bits = _bits(array)[~_is_trivial(array)]
-            return bool(numpy.isin(numpy.unique(bits), known).all())
-        shares = [
-            numpy.isin(grams, known).mean() for grams in _all_grams(numpy.ascontiguousarray(array), count) if grams.size
-        ]
-        return max(shares, default=1.0) >= 1 - _MOST_UNKNOWN
-
-    def _grams(self, dtype: DType, count: int) -> Array:
-        key = dtype, count
-        if key not in self._known:
-            parts: list[Array] = []
-            for each in self._arrays:
-                cast = _cast(each, dtype)
-                if cast is not None:
-                    parts += [_bits(cast)] if count == 1 else list(_all_grams(cast, count))
-            self._known[key] = numpy.unique(numpy.concatenate(parts)) if parts else numpy.empty(0, numpy.uint64)
-        return self._known[key]
-
-
-def _contents(array: Array) -> bytes:
-    """What an array holds, in whatever shape."""
-    key = array.dtype.name.encode() + numpy.ascontiguousarray(array).tobytes()
-    return hashlib.blake2b(key, digest_size=16).digest()
-
-
-def _cast(array: Array, dtype: DType) -> Array | None:
-    if array.dtype == dtype:
-        return array
-    if array.dtype.kind == "c":
-        array = numpy.ascontiguousarray(array).view(f"f{array.dtype.itemsize // 2}")
-    if is_inexact(array.dtype) and not is_inexact(dtype):
-        return None
-    with numpy.errstate(all="ignore"):
-        found: Array = array.astype(dtype)
-    return found
-
-
-def _all_grams(array: Array, count: int) -> Iterator[Array]:
-    """Neighbors along each axis, each group as one integer."""
-    bits = numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").astype(numpy.uint64)
-    shift = 64 // count
-    flat = bits.reshape(-1) & numpy.uint64((1 << shift) - 1)
-    views = [flat] if bits.ndim < 2 else [bits & numpy.uint64((1 << shift) - 1), flat]
-    for view in views:
-        for axis in range(view.ndim):
-            length = view.shape[axis] - count + 1
-            if length <= 0:
-                continue
-            gram = numpy.zeros((), numpy.uint64)
-            for step in range(count):
-                index = [slice(None)] * view.ndim
-                index[axis] = slice(step, step + length)
-                gram = (gram << numpy.uint64(shift)) | view[tuple(index)]
-            yield gram.reshape(-1)
-
-
-def _is_trivial(array: Array) -> Array:
-    """Elements that say nothing: zero, one, infinities, NaNs, and what unwritten memory holds."""
-    flat = numpy.ascontiguousarray(array).reshape(-1)
-    unwritten = int.from_bytes(bytes([UNWRITTEN_BYTE]) * flat.dtype.itemsize, "little")
-    found: Array = _bits(flat) == unwritten
-    if is_inexact(flat.dtype):
-        wide = widened(flat)
-        return found | ~numpy.isfinite(wide) | (wide == 0) | (numpy.abs(wide) == 1)
-    return found | (flat == 0)

@@ -32,9 +32,10 @@ import numpy
 
 from tileir.bridge.frames import is_compile_error
 from tileir.ir.quoting import type_text
+from tileir.judging.cheats import cheat_cause
 from tileir.judging.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judging.kernels.tampering import watch_tampering
-from tileir.judging.kernels.values import NotCarried, dump, load, results_of
+from tileir.judging.kernels.values import Disguised, NotCarried, dump, load, results_of
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, digest_of
 from tileir.judging.tasks.input_sets import InputSet, planned_sets
 from tileir.judging.tasks.settings import TaskSettings, settings_in, tolerances
@@ -204,6 +205,7 @@ def failure_of(error: BaseException, file: str, step: str = "") -> JudgeStage:
     line, cause = _line(error, file), ""
     if isinstance(error, (Tampered, WrongModule, NotCarried)):
         outcome, message, line = "forbidden" if isinstance(error, Tampered) else "failed", str(error), ""
+        cause = cheat_cause("disguised-result") if isinstance(error, Disguised) else ""
     elif isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
         install = f"pip install {'cuda-tile' if package == 'cuda' else package}"

@@ -9,17 +9,19 @@ None of this decides whether results are right.  It gives a name to attempts tha
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import json
 import os
 import signal
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, Final
+from types import FunctionType, ModuleType
+from typing import Any, Final, TypeAlias
 
 import tileir
 from tileir.bridge.emulated.gpu_interface import streams_made
@@ -56,7 +58,7 @@ _EVENTS: Final[dict[str, tuple[str, str]]] = {
         ("starts-processes", _ANY),
     ),
     **dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), ("sends-signals", _ANY)),
-    **dict.fromkeys(("_thread.start_new_thread", "_thread.start_joinable_thread"), ("starts-threads", _ANY)),
+    **dict.fromkeys(("_thread.start_new_thread", "_thread.start_joinable_thread"), ("starts-threads", _THREADS)),
     **dict.fromkeys(
         ("ctypes.dlopen", "ctypes.dlsym", "ctypes.string_at", "ctypes.cdata", "ctypes.call_function"),
         ("native-code", _ANY),
@@ -72,6 +74,9 @@ _EVENTS: Final[dict[str, tuple[str, str]]] = {
 _FRAME_ATTRIBUTES: Final = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _CODE_ATTRIBUTES: Final = ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__")
 _INSPECTING: Final = ("inspect.py", "traceback.py")
+_THREADS: Final = "threads"
+"""The candidate, through the standard library and the emulation, which hooks threads."""
+_EMULATION: Final = os.path.join("tileir", "bridge") + os.sep
 _READING_SOURCE: Final = ("linecache.py", "tokenize.py", "importlib")
 """Files of the standard library that open files for imports and messages."""
 _ROOTS: Final = frozenset(("builtins", "cuda", "numpy", "tileir", "torch", "triton"))
@@ -86,7 +91,6 @@ _TORCH: Final = (
     "torch.random", "torch.testing", "torch.testing._comparison", "torch.utils.benchmark",
 )  # fmt: skip
 """Of its two thousand modules those that a judge could use."""
-_CALLABLE: Final = (FunctionType, BuiltinFunctionType, type, ModuleType)
 
 
 def watch_tampering(file: str, send: Callable[[Any], None]) -> Callable[[], None]:
@@ -94,8 +98,23 @@ def watch_tampering(file: str, send: Callable[[Any], None]) -> Callable[[], None
 
     No name of a module leads to what is used for it: all is in cells of the hook and of that function."""
     report = _reporter(send)
-    sys.addaudithook(_hook(file, report))
+    hook = _hook(file, report)
+    sys.addaudithook(hook)
+    # Older versions of Python have no events for these.
+    if sys.version_info < (3, 13):
+        time.sleep = _noted(time.sleep, "time.sleep", hook)
+    if sys.version_info < (3, 12):
+        for module, name in ((_thread, "start_new_thread"), (threading, "_start_new_thread")):
+            setattr(module, name, _noted(getattr(module, name), "_thread.start_new_thread", hook))
     return _comparison(report)
+
+
+def _noted(original: Callable[..., Any], event: str, hook: Callable[[str, Any], None]) -> Callable[..., Any]:
+    def noted(*arguments: Any) -> Any:
+        hook(event, arguments)
+        return original(*arguments)
+
+    return noted
 
 
 def _reporter(send: Callable[[Any], None]) -> Callable[[str, str], None]:
@@ -123,10 +142,10 @@ def _reporter(send: Callable[[Any], None]) -> Callable[[str, str], None]:
 
 
 def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any], None]:
-    events, frame_of = _EVENTS, sys._getframe
+    events, frame_of, is_standard = _EVENTS, sys._getframe, _is_standard
     trusted = _TRUSTED
     # A frame is looked at in the hook, which is such an event too.
-    is_busy = [False]
+    is_busy, own = [False], __file__
 
     def caller(frame: Any, whose: str) -> str:
         """Where in the candidate the call comes from; empty if it is not the candidate's."""
@@ -134,12 +153,18 @@ def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any],
             path = frame.f_code.co_filename
             if not path.startswith(trusted):
                 return f"{path}:{frame.f_lineno} in {frame.f_code.co_name}"
-            if whose == _DIRECT or not _is_standard(path) or any(each in path for each in _READING_SOURCE):
+            if whose == _THREADS and _EMULATION in path:
+                frame = frame.f_back
+                continue
+            if whose == _DIRECT or not is_standard(path) or any(each in path for each in _READING_SOURCE):
                 return ""
             if whose == _FRAMES and not path.endswith(_INSPECTING):
                 return ""
             frame = frame.f_back
         return ""
+
+    def outside(frame: Any) -> Any:
+        return frame.f_back if frame.f_code.co_filename == own else frame
 
     def hook(event: str, arguments: Any) -> None:
         rule = events.get(event)
@@ -152,7 +177,7 @@ def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any],
             what = ""
             if rule is None:
                 rule, what = _rule_of(event, arguments, trusted, file)
-            where = caller(frame_of(1), rule[1]) if rule is not None else ""
+            where = caller(outside(frame_of(1)), rule[1]) if rule is not None else ""
             if rule is not None and where:
                 report(rule[0], f"{where} calls {what or event}")
         finally:
@@ -195,32 +220,51 @@ def _is_standard(path: str) -> bool:
 
 
 def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
-    """A function that reports what has changed since now: functions of modules and classes, handlers of signals, .."""
-    before = [(name, module, dict(vars(module))) for name, module in _watched()]
-    classes = [(f"{name}.{key}", each, dict(vars(each))) for name, key, each in _classes(before)]
-    handlers, at_exit, streams = _handlers(), atexit._ncallbacks, streams_made
-    exits, made, finders = at_exit(), streams[0], list(sys.meta_path)
-    modules, callables = sys.modules, _CALLABLE
-    handlers_now, is_same = _handlers, _is_same
+    """A function that reports what has changed since now: functions of modules and classes, handlers of signals, ..
+
+    It calls nothing by a name that can be given to something else."""
+    before: list[_Before] = [(name, module, vars(module), dict(vars(module))) for name, module in _watched()]
+    before += [(f"{name}.{key}", None, vars(each), dict(vars(each))) for name, key, each in _classes(before)]
+    known = {name for name, *_ in before}
+    handler_of, signals = signal.getsignal, [int(each) for each in signal.valid_signals()]
+    handlers = [handler_of(each) for each in signals]
+    at_exit, streams, finders = atexit._ncallbacks, streams_made, list(sys.meta_path)
+    exits, made, modules, path = at_exit(), streams[0], sys.modules, sys.meta_path
+    is_replaced, is_foreign, is_watched, is_function = _replaced, _is_foreign, _is_watched, FunctionType
+    count, every, sequence, is_kind = len, zip, list, isinstance
+
+    def changed(names: dict[str, Any], now: Any) -> str:
+        """The first name that stands for another function."""
+        if count(names) == count(now):
+            for one, other in every(names.values(), now.values()):
+                if one is not other:
+                    break
+            else:
+                return ""
+        for key, value in names.items():
+            if key in now and is_replaced(value, now[key]):
+                return key
+        return ""
 
     def look() -> None:
-        for name, module, names in before:
-            if modules.get(name) is not module:
+        for name, module, now, names in before:
+            if module is not None and modules.get(name) is not module:
                 report("patches-modules", f"it replaces the module {name}")
-            if not is_same(names, vars(module)):
-                changed = [key for key, value in names.items() if _replaced(value, vars(module).get(key), callables)]
-                if changed:
-                    report("patches-modules", f"it replaces {name}.{changed[0]}")
-        for name, each, names in classes:
-            if not is_same(names, vars(each)):
-                changed = [key for key, value in names.items() if _replaced(value, vars(each).get(key), callables)]
-                if changed:
-                    report("patches-modules", f"it replaces {name}.{changed[0]}")
-        if handlers_now() != handlers:
-            report("sends-signals", "it installs a handler for a signal")
+            if key := changed(names, now):
+                report("patches-modules", f"it replaces {name}.{key}")
+        for name, module in sequence(modules.items()):
+            # What was imported since has functions of its own files.
+            if name not in known and is_watched(name):
+                known.add(name)
+                for key, value in sequence(module.__dict__.items()):
+                    if is_kind(value, is_function) and is_foreign(value):
+                        report("patches-modules", f"it replaces {name}.{key}")
+        for each, handler in every(signals, handlers):
+            if handler_of(each) is not handler and handler_of(each) != handler:
+                report("sends-signals", "it installs a handler for a signal")
         if at_exit() != exits:
             report("runs-at-exit", "it registers a function that runs when the process ends")
-        if sys.meta_path != finders:
+        if count(path) != count(finders) or modules is not sys.modules:
             report("patches-modules", "it changes how modules are imported")
         if streams[0] != made:
             report("side-stream", "it makes a stream of its own, which a clock on the current one does not see")
@@ -228,38 +272,41 @@ def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
     return look
 
 
-def _is_same(before: dict[str, Any], now: Any) -> bool:
-    """Whether all values are the same objects; equality would call methods of whatever they are."""
-    return len(before) == len(now) and all(map(_identical, before.values(), now.values()))
-
-
-def _identical(one: object, other: object) -> bool:
-    return one is other
-
-
-def _replaced(before: object, now: object, callables: tuple[type, ...]) -> bool:
-    if now is before or now is None or not isinstance(before, callables):
+def _replaced(before: object, now: object) -> bool:
+    if now is before or now is None or not callable(before):
         return False
     # The emulation hooks some functions when they are first needed.
-    return not (isinstance(now, Hook) and now.original is before and _is_installed(now.replacement))
+    return not (isinstance(now, Hook) and now.original is before and not _is_foreign(now.replacement))
 
 
-def _is_installed(function: Any) -> bool:
+def _is_foreign(function: Any) -> bool:
+    """Whether a function is not of installed code."""
     function = getattr(function, "func", function)
-    return isinstance(function, FunctionType) and function.__code__.co_filename.startswith(_TRUSTED)
+    if not isinstance(function, FunctionType):
+        return True
+    path = function.__code__.co_filename
+    return not path.startswith(_TRUSTED) and path != "<string>"
+
+
+def _is_watched(name: str) -> bool:
+    root = name.partition(".")[0]
+    wanted = name in _TORCH if root == "torch" else root in _ROOTS or name in _MODULES
+    return wanted and "_testing" not in name
 
 
 def _watched() -> Iterator[tuple[str, ModuleType]]:
     for name, module in list(sys.modules.items()):
-        root = name.partition(".")[0]
-        wanted = name in _TORCH if root == "torch" else root in _ROOTS or name in _MODULES
-        if wanted and isinstance(module, ModuleType) and "_testing" not in name:
+        if _is_watched(name) and isinstance(module, ModuleType):
             yield name, module
 
 
-def _classes(modules: list[tuple[str, ModuleType, dict[str, Any]]]) -> Iterator[tuple[str, str, type]]:
+_Before: TypeAlias = "tuple[str, ModuleType | None, Mapping[str, Any], dict[str, Any]]"
+"""A module or a class: its name, itself if it is a module, its names now, and as they were."""
+
+
+def _classes(modules: list[_Before]) -> Iterator[tuple[str, str, type]]:
     seen: set[int] = set()
-    for name, _, names in modules:
+    for name, _, _, names in list(modules):
         for key, value in names.items():
             own = isinstance(value, type) and getattr(value, "__module__", "").partition(".")[0] in _ROOTS
             if own and id(value) not in seen and value.__flags__ & _HEAP_TYPE:
@@ -269,11 +316,3 @@ def _classes(modules: list[tuple[str, ModuleType, dict[str, Any]]]) -> Iterator[
 
 _HEAP_TYPE: Final = 1 << 9
 """The flag of classes that can be changed."""
-
-
-def _handlers() -> list[Any]:
-    found = []
-    for number in signal.valid_signals():
-        with suppress(ValueError, OSError):
-            found.append((int(number), signal.getsignal(number)))
-    return found
