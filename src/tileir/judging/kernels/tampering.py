@@ -40,6 +40,9 @@ _FRAMES: Final = "frames"
 _ANY: Final = "any"
 """The candidate, or the standard library for it."""
 
+_THREADS: Final = "threads"
+"""The candidate, through the standard library and the emulation, which hooks threads."""
+
 _EVENTS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("sys._getframe", "sys._current_frames", "sys._current_exceptions"), ("reads-frames", _FRAMES)),
     **dict.fromkeys(("sys.settrace", "sys.setprofile"), ("traces-calls", _ANY)),
@@ -74,8 +77,6 @@ _EVENTS: Final[dict[str, tuple[str, str]]] = {
 _FRAME_ATTRIBUTES: Final = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _CODE_ATTRIBUTES: Final = ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__")
 _INSPECTING: Final = ("inspect.py", "traceback.py")
-_THREADS: Final = "threads"
-"""The candidate, through the standard library and the emulation, which hooks threads."""
 _EMULATION: Final = os.path.join("tileir", "bridge") + os.sep
 _READING_SOURCE: Final = ("linecache.py", "tokenize.py", "importlib")
 """Files of the standard library that open files for imports and messages."""
