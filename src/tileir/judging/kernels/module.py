@@ -100,7 +100,9 @@ class _Judging:
             run.measured["baseline_seconds"] = min(known.seconds, default=0.0)
         stated = made.tolerance if plan.tolerance is None else {"": [plan.tolerance, plan.tolerance]}
         places = [self._directory(each) for each in made.inputs]
-        if not self._trusted("correct", partial(compare, places, self.expected, made.inputs, stated, plan)):
+        is_strict = bool(made.required.get("nonfinite"))
+        compared = partial(compare, places, self.expected, made.inputs, stated, plan, nonfinite=is_strict)
+        if not self._trusted("correct", compared):
             return
         if held_out is not None:
             self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
