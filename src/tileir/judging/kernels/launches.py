@@ -53,6 +53,8 @@ class ModuleReport:
     seconds: list[float] = field(default_factory=list)
     launches: dict[str, int] = field(default_factory=dict)
     """How often each kernel was launched."""
+    frameworks: dict[str, str] = field(default_factory=dict)
+    """What each kernel is written in: `cutile` or `triton`."""
     kept: dict[str, int] = field(default_factory=dict)
     """Files of launches, and how often each was made."""
     not_kept: dict[str, str] = field(default_factory=dict)
@@ -69,6 +71,8 @@ class Launches:
 
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
+        self.counts: bool = True
+        """Whether launches that are kept count, or are only looked at."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
         self.report: ModuleReport = ModuleReport()
@@ -85,6 +89,7 @@ class Launches:
             self._keep(name, kernel, grid, args, options)
         if self.runs:
             launch(kernel, grid, args, **options)
+        self.report.frameworks[name] = "triton" if is_triton_kernel(kernel) else "cutile"
         self.report.launches[name] = self.report.launches.get(name, 0) + 1
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
@@ -108,7 +113,7 @@ class Launches:
             self._left -= size
             self._files[key] = f"{self._prefix}{len(self._files)}.bin"
             Path(self._files[key]).write_bytes(dump(kept))
-        self.report.kept[self._files[key]] = self.report.kept.get(self._files[key], 0) + 1
+        self.report.kept[self._files[key]] = self.report.kept.get(self._files[key], 0) + self.counts
 
     def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
         """Call a function, and note what it does beside launches."""

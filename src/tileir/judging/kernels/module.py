@@ -90,7 +90,7 @@ class _Judging:
         if self.item.kind == "launches":
             self._trusted("programs", partial(programs_of_launches, candidate, plan))
             return
-        self._launches(ran)
+        self._launches(ran, made.required.get("frameworks", []))
         held_out = self._run_held_out(made)
         self._place_reference()
         task = partial(compute_expected, self.reference_file, self.expected, made.inputs, plan)
@@ -107,10 +107,10 @@ class _Judging:
         if held_out is not None:
             self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
         baseline = KeptLaunches(self.expected, known.kept)
-        least = made.speedup if plan.speedup is None else plan.speedup
-        for name in planned_steps(plan):
+        required = {**made.required, "speedup": made.speedup if plan.speedup is None else plan.speedup}
+        for name in planned_steps(plan, required):
             if candidate.files:
-                self._trusted(name, partial(judge_launches, name, candidate, baseline, least, plan))
+                self._trusted(name, partial(judge_launches, name, candidate, baseline, required, plan))
             else:
                 self.steps.append(JudgeStage(name, "skipped", "no launch was kept"))
 
@@ -149,8 +149,8 @@ class _Judging:
         if not any(each.group == HELD_OUT for each in made.inputs):
             return None
         ended = self.run_task(self._candidate(made, self.held_out), self.held_out, True)
-        found = _report(ended, ("run",))
-        if isinstance(found, ModuleReport):
+        found, _ = _report(ended, ("run",))
+        if found is None:
             return None
         return JudgeStage(HELD_OUT, found.outcome, f"it does not run on held-out shapes ({found.outcome})", found.cause)
 
@@ -168,11 +168,15 @@ class _Judging:
             with open(path, "xb") as file:
                 file.write(self.item.content)
 
-    def _launches(self, ran: ModuleReport) -> None:
+    def _launches(self, ran: ModuleReport, allowed: list[str]) -> None:
         others = {name: getattr(ran, name) for name in ("not_from_kernels", "torch", "not_kept") if getattr(ran, name)}
         message = "" if sum(ran.launches.values()) else "no kernel of cuTile or Triton was launched"
         outcome: Outcome = "failed" if message else "passed"
         self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
+        wrong = sorted({*ran.frameworks.values()} - {*allowed}) if allowed else []
+        if wrong:
+            message = f"the task does not allow kernels of {' and '.join(wrong)}: use {' or '.join(allowed)}"
+            self.steps.append(JudgeStage("frameworks", "failed", message, "a framework that the task forbids"))
 
     def _trusted(self, name: str, task: Task) -> bool:
         """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
@@ -184,27 +188,34 @@ class _Judging:
 
     def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport:
         """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
-        step = _report(self.run_task(task, scratch, True), names)
-        if isinstance(step, ModuleReport):
-            return step
+        step, report = _report(self.run_task(task, scratch, True), names)
+        if step is None:
+            return report
         known = {*[each.name for each in self.steps], step.name}
         before = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
         self.steps += [JudgeStage(name, "passed") for name in before if name not in known]
         self.steps.append(step)
+        if step.name == "run" and self.plan.sanitize and report.kept:
+            # The line at which a launch went wrong, where it was a launch.
+            candidate = KeptLaunches(self.run, report.kept, self.item.content, self.file)
+            self._trusted("sanitize", partial(judge_launches, "sanitize", candidate, candidate, {}, self.plan))
+            known.add("sanitize")
         planned = [*STEPS, *planned_steps(self.plan)]
         self.steps += [JudgeStage(name, "skipped") for name in planned if name not in {*known, *before}]
         raise _Ended
 
 
-def _report(ended: TaskResult, names: tuple[str, ...]) -> ModuleReport | JudgeStage:
-    """What a child with foreign code reports, or the step of `names` that failed."""
+def _report(ended: TaskResult, names: tuple[str, ...]) -> tuple[JudgeStage | None, ModuleReport]:
+    """The step of `names` that failed in a child with foreign code, if one did, and what the child reports."""
     if ended.value is None:
-        return replace(ended.step, name=ended.step.name if ended.step.name in names else names[0])
+        return replace(ended.step, name=ended.step.name if ended.step.name in names else names[0]), ModuleReport()
     try:
         report: ModuleReport = checked(ModuleReport, ended.value)
         is_sound = all(len(each) == 2 for each in (report.tolerance or {}).values())
-        if report.failed is None and is_sound and all(map(_KEPT.fullmatch, report.kept)):
-            return report
+        if not is_sound or not all(map(_KEPT.fullmatch, report.kept)):
+            report = ModuleReport()
+        elif report.failed is None:
+            return None, report
     except BadMessage:
         report = ModuleReport()
     forged = JudgeStage(names[0], "failed", "it reports something else than what it did", "a forged report")
@@ -212,7 +223,7 @@ def _report(ended: TaskResult, names: tuple[str, ...]) -> ModuleReport | JudgeSt
     step.message, step.cause = step.message[:_LONGEST], step.cause[:_LONGEST] or cause_of(step.message)
     step.name = step.name if step.name in names else names[0]
     step.outcome = step.outcome if step.outcome in _OUTCOMES else "failed"
-    return step
+    return step, report
 
 
 def _file_name(name: str) -> str:

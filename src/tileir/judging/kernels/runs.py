@@ -93,7 +93,10 @@ def make_inputs(file: str, directory: str, plan: JudgePlan, work: Work) -> dict[
             for group, label, slack, case in _varied(module, smallest[1], settings, stated, plan):
                 keep(case, group, label, slack)
         least = speedup_of(module) if settings.speedup is None else settings.speedup
-        required = {name: getattr(settings, name) for name in ("precision", "operations", "frameworks", "nonfinite")}
+        required: dict[str, Any] = {}
+        if task is not None:
+            keys = ("precision", "operations", "frameworks", "nonfinite")
+            required = {"coverage": True, **{key: getattr(settings, key) for key in keys}}
         return asdict(ModuleReport(made, stated, least, required))
     except BaseException as error:
         return _failed("inputs", error, file)
@@ -139,12 +142,12 @@ def run_candidate(
                 case = Case(**load(data))
                 case = case._replace(inputs=laid_out(case.inputs, case.layout))
                 function = computes(module, CANDIDATES, "candidate", case)
-                launches.keeps = name == "results_0.bin"
-                if launches.keeps:
+                launches.keeps, launches.counts = name != "again.bin", name == "results_0.bin"
+                if launches.counts:
                     function = partial(launches.watch, function)
                 launches.report.seconds.append(compute(function, case.inputs, name))
     except BaseException as error:
-        return _failed("compile" if is_compile_error(error) else step, error, file)
+        launches.report.failed = failure_of(error, file, "compile" if is_compile_error(error) else step)
     return asdict(launches.report)
 
 

@@ -44,7 +44,6 @@ def planned_sets(settings: TaskSettings, shapes: Sequence[Any], trials: int) -> 
     for number, shape in enumerate(settings.held_out):
         yield PlannedSet(HELD_OUT, f"held-out shape {number + 1}", shape, trials + number)
 
-
     base = next((shape for shape in shapes if isinstance(shape, dict)), None)
     for name, size in _other_sizes(settings, [each for each in shapes if isinstance(each, dict)]):
         yield PlannedSet(VARIANTS, f"{name}={size}", {**(base or {}), name: size}, 0)

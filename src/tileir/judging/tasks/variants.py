@@ -187,9 +187,7 @@ def _slack(
     try:
         with numpy.errstate(all="ignore"):
             own = _evaluated(evaluate, load(data), False)
-            exact, other = (
-                _evaluated(evaluate, _in_float64(load(data), change), True) for change in (widened, moved)
-            )
+            exact, other = (_evaluated(evaluate, _in_float64(load(data), change), True) for change in (widened, moved))
     # A reference may refuse contents in any way it likes.
     except Exception:
         return None
