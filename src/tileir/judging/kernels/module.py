@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +24,7 @@ from tileir.judging.kernels.values import NotCarried, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, SweepInput
 from tileir.judging.tasks.input_sets import HELD_OUT, InputSet
 from tileir.judging.verdicts.causes import cause_of
-from tileir.judging.verdicts.work import Task
+from tileir.judging.verdicts.work import Task, Work
 from tileir.processes.messages import BadMessage, checked
 
 STEPS: Final = ("inputs", "import", "compile", "run", "launches", "results", "correct", "unchanged", "deterministic")
@@ -42,6 +42,19 @@ class TaskResult(NamedTuple):
 
     value: Any
     step: JudgeStage
+    steps: Sequence[JudgeStage] = ()
+    """Steps that were over before."""
+
+
+@dataclass(slots=True)
+class SharedReference:
+    """What all candidates for a task have in common, made for the first of them: inputs, and then what is expected.
+
+    Later candidates run while it is there, so it lies where their confinement keeps them from reading."""
+
+    directory: str
+    made: ModuleReport | None = None
+    known: ModuleReport | None = None
 
 
 RunTask: TypeAlias = Callable[[Task, str, bool], TaskResult]
@@ -53,7 +66,12 @@ class _Ended(Exception):
 
 
 def judge_module(
-    item: SweepInput, plan: JudgePlan, scratch: str, run_task: RunTask, reference: str = ""
+    item: SweepInput,
+    plan: JudgePlan,
+    scratch: str,
+    run_task: RunTask,
+    reference: str = "",
+    shared: SharedReference | None = None,
 ) -> list[JudgeStage]:
     """All steps of a module with kernels; `reference` is the file of the module it is judged against, itself if none.
 
@@ -61,7 +79,7 @@ def judge_module(
     Of an item of the kind `launches` it is only run, and what it launched is in the step `programs`, as programs: a
     child in which no foreign code runs makes them of what was kept, whoever wrote that.
     """
-    judging = _Judging(item, plan, scratch, run_task, reference)
+    judging = _Judging(item, plan, scratch, run_task, reference, shared)
     with suppress(_Ended):
         judging.judge()
     return judging.steps
@@ -75,14 +93,17 @@ class _Judging:
     """Children without foreign code find in it what the others left, each in a directory of its own."""
     run_task: RunTask
     reference: str
+    shared: SharedReference | None
     steps: list[JudgeStage] = field(default_factory=list)
 
     def judge(self) -> None:
         self.file = _file_name(self.item.name)
+        plan, shared = self.plan, self.shared
         self.reference_file = f"reference_of_{self.file}" if self.reference else self.file
         self.run, self.held_out, self.expected = [os.path.join(self.scratch, name) for name in _DIRECTORIES]
-        plan = self.plan
-        made = self._make_inputs()
+        if shared is not None:
+            self.reference_file, self.expected = "reference.py", shared.directory
+        made = self._inputs()
         ran = self._foreign(("import", "compile", "run"), self._candidate(made, self.run), self.run)
         run = JudgeStage("run", "passed")
         self.steps += [JudgeStage("import", "passed"), JudgeStage("compile", "passed"), run]
@@ -92,9 +113,15 @@ class _Judging:
             return
         self._launches(ran, made.required.get("frameworks", []))
         held_out = self._run_held_out(made)
-        self._place_reference()
-        task = partial(compute_expected, self.reference_file, self.expected, made.inputs, plan)
-        known = self._foreign(("reference",), task, self.expected)
+        known = shared.known if shared is not None else None
+        if known is None:
+            self._place_reference()
+            task = partial(compute_expected, self.reference_file, self.expected, made.inputs, plan)
+            known = self._foreign(("reference",), task, self.expected)
+            if shared is not None:
+                shared.known = known
+        if made.required:
+            self.steps[0].measured["seed"] = float(known.seed)
         if plan.time:
             run.measured["seconds"] = min(ran.seconds, default=0.0)
             run.measured["baseline_seconds"] = min(known.seconds, default=0.0)
@@ -102,27 +129,26 @@ class _Judging:
         places = [self._directory(each) for each in made.inputs]
         is_strict = bool(made.required.get("nonfinite"))
         compared = partial(compare, places, self.expected, made.inputs, stated, plan, nonfinite=is_strict)
-        if not self._trusted("correct", compared):
-            return
-        if held_out is not None:
-            self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
         baseline = KeptLaunches(self.expected, known.kept)
         required = {**made.required, "speedup": made.speedup if plan.speedup is None else plan.speedup}
-        for name in planned_steps(plan, required):
-            if candidate.files:
-                self._trusted(name, partial(judge_launches, name, candidate, baseline, required, plan))
-            else:
-                self.steps.append(JudgeStage(name, "skipped", "no launch was kept"))
+        planned = planned_steps(plan, required)
+        tasks: list[tuple[str, Task]] = [("correct", compared)]
+        if candidate.files:
+            tasks += [(name, partial(judge_launches, name, candidate, baseline, required, plan)) for name in planned]
+        if self._trusted_all(tasks) and not candidate.files:
+            self.steps += [JudgeStage(name, "skipped", "no launch was kept") for name in planned]
+        if held_out is not None:
+            self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
 
-    def _make_inputs(self) -> ModuleReport:
+    def _inputs(self) -> ModuleReport:
         """What the reference makes, and copies of it for the candidate to do with as it likes."""
-        for directory in (self.run, self.held_out, self.expected):
-            os.mkdir(directory)
-        self._place_reference()
-        task = partial(make_inputs, self.reference_file, self.expected, self.plan)
-        made = self._foreign(("inputs",), task, self.expected)
-        # Where nothing else keeps the candidate from reading it.
-        self._remove_reference()
+        os.mkdir(self.run)
+        os.mkdir(self.held_out)
+        made = self.shared.made if self.shared is not None else None
+        if made is None:
+            made = self._make_inputs()
+            if self.shared is not None:
+                self.shared.made = made
         try:
             for number, each in enumerate(made.inputs):
                 name = f"inputs_{number}.bin"
@@ -133,6 +159,16 @@ class _Judging:
             self.steps.append(JudgeStage("inputs", "failed", str(error), cause_of(str(error))))
             raise _Ended from None
         self.steps.append(JudgeStage("inputs", "passed", details={"sets": len(made.inputs)}))
+        return made
+
+    def _make_inputs(self) -> ModuleReport:
+        if self.shared is None:
+            os.mkdir(self.expected)
+        self._place_reference()
+        task = partial(make_inputs, self.reference_file, self.expected, self.plan)
+        made = self._foreign(("inputs",), task, self.expected)
+        # Where nothing else keeps the candidate from reading it.
+        self._remove_reference()
         return made
 
     def _directory(self, inputs: InputSet) -> str:
@@ -180,11 +216,25 @@ class _Judging:
 
     def _trusted(self, name: str, task: Task) -> bool:
         """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
-        ended = self.run_task(task, self.scratch, False)
-        self.steps += (
-            [replace(ended.step, name=name)] if ended.value is None else [JudgeStage(**step) for step in ended.value]
-        )
-        return ended.value is not None
+        return self._trusted_all([(name, task)])
+
+    def _trusted_all(self, tasks: list[tuple[str, Task]]) -> bool:
+        """The same for tasks that one child does one after the other; False if the first came to no end.
+
+        If one of them ends the child, another does the rest."""
+        first = tasks[0][0]
+        while tasks:
+            ended = self.run_task(partial(_do_all, tasks), self.scratch, False)
+            if ended.value is not None:
+                self.steps += [JudgeStage(**step) for step in ended.value]
+                break
+            names = [name for name, _ in tasks]
+            last = names.index(ended.step.name) if ended.step.name in names else 0
+            self.steps += [*ended.steps, replace(ended.step, name=names[last])]
+            if names[last] == first:
+                return False
+            tasks = tasks[last + 1 :]
+        return True
 
     def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport:
         """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
@@ -203,6 +253,17 @@ class _Judging:
         planned = [*STEPS, *planned_steps(self.plan)]
         self.steps += [JudgeStage(name, "skipped") for name in planned if name not in {*known, *before}]
         raise _Ended
+
+
+def _do_all(tasks: list[tuple[str, Task]], work: Work) -> list[dict[str, Any]]:
+    """The steps of tasks; each is reported as soon as it is over, too."""
+    found: list[dict[str, Any]] = []
+    for _, task in tasks:
+        steps: Any = task(work)
+        for step in steps:
+            work.send({"step": step})
+        found += steps
+    return found
 
 
 def _report(ended: TaskResult, names: tuple[str, ...]) -> tuple[JudgeStage | None, ModuleReport]:

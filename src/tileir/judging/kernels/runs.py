@@ -155,6 +155,8 @@ def compute_expected(file: str, directory: str, made: list[InputSet], plan: Judg
     """The reference's module writes `expected_0.bin` and so on, and the launches of the baseline, which is the
     reference if there is no other; their counts and the baseline's seconds, where the plan asks for them."""
     launches = Launches(plan.limits.file_bytes, "baseline_")
+    settings = settings_in(Path(directory, file).read_bytes())
+    launches.report.seed = plan.seed if settings is None or settings.seed is None else settings.seed
     work.begin("reference")
     try:
         module = _reference(file, directory, plan, launches)
