@@ -14,7 +14,7 @@ from tileir.execute.locations.wording import several
 from tileir.ir.quoting import type_text
 from tileir.judging.kernels.values import NotCarried, load, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
-from tileir.judging.tasks.input_sets import HELD_OUT, SHOWN, InputSet
+from tileir.judging.tasks.input_sets import HELD_OUT, NONFINITE, SHOWN, InputSet
 from tileir.judging.verdicts.causes import DIFFERENT
 from tileir.judging.verdicts.work import Work
 
@@ -28,10 +28,13 @@ def compare(
     stated: dict[str, list[float]] | None,
     plan: JudgePlan,
     work: Work,
+    *,
+    nonfinite: bool = False,
 ) -> list[dict[str, Any]]:
     """Compare files, whose directory `places` has for each set of inputs, with those that are expected.
 
-    The steps are `results`, one for each group of sets, `unchanged` and `deterministic`."""
+    The steps are `results`, one for each group of sets, `unchanged` and `deterministic`.  What results are for NaN and
+    infinity is only noted unless `nonfinite`."""
     work.begin(SHOWN)
     most = 2 * plan.limits.file_bytes
     groups = {each.group: JudgeStage(each.group, "passed") for each in sets}
@@ -56,8 +59,9 @@ def compare(
                 break
             _fail(step, failed.message, failed.cause)
             continue
-        for pair in pairs:
-            _judge_values(step, where, pair, stated, inputs.slack)
+        slacks: list[float | None] = [*inputs.slack] if len(inputs.slack) == len(pairs) else [None] * len(pairs)
+        for pair, slack in zip(pairs, slacks, strict=True):
+            _judge_values(step, where, pair, stated, slack)
         extra = [int(key) for key in mine.changed if key not in wanted.changed and key.isdecimal()]
         if extra and unchanged.outcome == "passed":
             message = f"{where}it changes input {min(extra)}, which the reference does not"
@@ -65,6 +69,8 @@ def compare(
     if (hidden := groups.get(HELD_OUT)) is not None and hidden.outcome == "failed":
         # Where and how would tell the shape.
         groups[HELD_OUT] = JudgeStage(HELD_OUT, "failed", "results for a held-out shape are wrong", hidden.cause)
+    if (open_ones := groups.get(NONFINITE)) is not None and open_ones.outcome == "failed" and not nonfinite:
+        groups[NONFINITE] = JudgeStage(NONFINITE, "passed", open_ones.message, details={"unknown": True})
     deterministic = _deterministic(places[0], most, found.outcome == "passed")
     return [asdict(step) for step in (found, *groups.values(), unchanged, deterministic)]
 
@@ -118,7 +124,7 @@ def _judge_values(
     where: str,
     pair: tuple[str, Any, Any],
     stated: dict[str, list[float]] | None,
-    slack: list[float],
+    slack: float | None,
 ) -> None:
     """Compare all elements; the message is about the first result that is wrong."""
     name, mine, theirs = where + pair[0], *pair[1:]
@@ -130,7 +136,8 @@ def _judge_values(
     if found.shape != expected.shape:
         _fail(step, f"{name} has shape {list(found.shape)}, not {list(expected.shape)}", DIFFERENT)
         return
-    errors = Errors(found, expected, tolerance_for(expected, stated))
+    tolerance = tolerance_for(expected, stated) if slack is None else scaled_tolerance(expected, stated, slack)
+    errors = Errors(found, expected, tolerance)
     for figure, error in (("max_error", errors.greatest), ("mean_error", errors.mean)):
         step.measured[figure] = max(step.measured.get(figure, 0.0), error)
     if errors.wrong and step.outcome == "passed":
@@ -243,6 +250,21 @@ def tolerance_for(expected: Array, stated: dict[str, list[float]] | None = None)
     finite = wide[numpy.isfinite(wide)]
     size = float(numpy.sqrt(numpy.mean(numpy.square(finite)))) if finite.size else 1.0
     return Tolerance(amount, amount * min(1.0, size))
+
+
+FACTOR: Final = 4.0
+"""How much farther off results may be for contents that nobody chose with a tolerance in mind."""
+
+
+def scaled_tolerance(expected: Array, stated: dict[str, list[float]] | None, slack: float) -> Tolerance:
+    """The tolerance for results of any size, which may be off by `slack` more."""
+    if not is_inexact(expected.dtype):
+        return Tolerance(0.0, 0.0)
+    relative, absolute = tolerance_for(expected, stated)
+    wide = numpy.abs(widened(expected))
+    finite = wide[numpy.isfinite(wide)]
+    size = float(numpy.sqrt(numpy.mean(numpy.square(finite)))) if finite.size else 0.0
+    return Tolerance(FACTOR * relative, FACTOR * (max(relative, absolute) * size + slack))
 
 
 def is_inexact(dtype: DType) -> bool:

@@ -31,7 +31,7 @@ from tileir.judging.tasks.input_sets import InputSet
 from tileir.judging.verdicts.launches import Launch
 
 _MOST_KEPT: Final = 32
-_MOST_RECORDED: Final = 400
+_MOST_RECORDED: Final = 900
 """Launches whose order and data are recorded, of all runs."""
 _ALIGNMENT: Final = 256
 _PERTURB: Final = -6
@@ -55,6 +55,8 @@ class ModuleReport:
     seconds: list[float] = field(default_factory=list)
     launches: dict[str, int] = field(default_factory=dict)
     """How often each kernel was launched."""
+    frameworks: dict[str, str] = field(default_factory=dict)
+    """What each kernel is written in: `cutile` or `triton`."""
     kept: dict[str, int] = field(default_factory=dict)
     """Files of launches, and how often each was made."""
     not_kept: dict[str, str] = field(default_factory=dict)
@@ -75,6 +77,8 @@ class Launches:
 
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
+        self.counts: bool = True
+        """Whether launches that are kept count, or are only looked at."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
         self.run: str = ""
@@ -97,6 +101,7 @@ class Launches:
             self._keep(name, kernel, grid, args, options)
         if self.runs:
             launch(kernel, grid, args, **options)
+        self.report.frameworks[name] = "triton" if is_triton_kernel(kernel) else "cutile"
         self.report.launches[name] = self.report.launches.get(name, 0) + 1
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
@@ -129,7 +134,7 @@ class Launches:
                 return
             self._kinds[kind.hexdigest()] = file
         kept_file = self._kinds[kind.hexdigest()]
-        self.report.kept[kept_file] = self.report.kept.get(kept_file, 0) + 1
+        self.report.kept[kept_file] = self.report.kept.get(kept_file, 0) + self.counts
 
     def _write(self, key: str, kept: dict[str, Any], size: int) -> str:
         """The file of a launch; empty if there is no room for it."""

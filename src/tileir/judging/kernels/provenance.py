@@ -96,16 +96,22 @@ class _Provenance:
         self._kernels: Final[dict[tuple[bytes, str], Kernel]] = {}
 
     def judge(self) -> None:
-        followed: list[_Followed] = []
+        followed: dict[int, _Followed] = {}
         earlier = KnownValues()
-        for run in self._runs:
-            each = self._follow(run, earlier)
-            followed.append(each)
+        for number, run in enumerate(self._runs):
+            try:
+                results = list(_arrays_in(self._read(run.results)))
+            except NotCarried:
+                # Which is a finding of the comparison.
+                continue
+            followed[number] = self._follow(run, results, earlier)
             if self._step.outcome != "passed":
                 return
-        self._step.details["followed"] = sum(each.is_complete for each in followed)
-        for number, each in enumerate(followed):
-            others = [other for other in followed if other.digest != each.digest and other.shapes == each.shapes]
+        self._step.details["followed"] = sum(each.is_complete for each in followed.values())
+        for number, each in followed.items():
+            others = [
+                other for other in followed.values() if other.digest != each.digest and other.shapes == each.shapes
+            ]
             self._check_unknown(each, others)
             self._check_programs(each, others)
             self._check_results(number, each, others)
@@ -113,12 +119,11 @@ class _Provenance:
     def _read(self, path: str) -> Any:
         return load(read_foreign(os.path.dirname(path), os.path.basename(path), self._most), as_numpy=True)
 
-    def _follow(self, run: Run, earlier: KnownValues) -> _Followed:
+    def _follow(self, run: Run, results: list[Array], earlier: KnownValues) -> _Followed:
         case = self._read(run.inputs)
         inputs = list(_arrays_in(case))
         # The seed is not an input.
         digest = hashlib.blake2b(b"".join(each.tobytes() for each in inputs)).hexdigest()
-        results = [*_arrays_in(self._read(run.results))]
         found = _Followed(inputs, digest, tuple((each.shape, each.dtype.name) for each in inputs), results)
         known = KnownValues(inputs)
         if run.state and os.path.exists(run.state):

@@ -18,6 +18,7 @@ import math
 import os
 import pickle
 import shutil
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -33,12 +34,13 @@ from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile, hook_triton
 from tileir.bridge.launch import cutile, launch
 from tileir.execute.errors import MissingDependencyError
-from tileir.judging.kernels.module import TaskResult, judge_module
+from tileir.judging.kernels.module import SharedReference, TaskResult, judge_module
 from tileir.judging.kernels.tampering import STEP as TAMPERING
 from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
 from tileir.judging.server_pool.pool import Request, not_started, python_command
 from tileir.judging.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judging.verdicts.work import Part, Task, Work, step_of_exit
+from tileir.processes import landlock
 from tileir.processes.child import CAN_FORK, Child, OwnerGone, requests
 from tileir.processes.command import run_spawned
 from tileir.processes.exit_status import ExitStatus
@@ -51,6 +53,8 @@ _SMALL: Final = b'{"family": "memory", "seed": 1, "size": 16}'
 _MOST_VALUE: Final = 1 << 20
 """Bytes of JSON of a task's value: a hundred times as much of memory is needed to read some."""
 _LONGEST_NAME: Final = 200
+_MOST_SHARED: Final = 4
+"""Tasks whose inputs and expected results are kept."""
 
 
 @dataclass(slots=True)
@@ -98,6 +102,7 @@ class Children:
         self._root: Final = root
         self._owner: Final = owner
         self._kept: _KeptChild | None = None
+        self._shared: dict[tuple[str, JudgePlan], SharedReference] = {}
 
     def judge(self, request: Request) -> Verdict:
         item, plan = request.item, request.plan
@@ -178,8 +183,20 @@ class Children:
             return _task_result(reports, plan)
 
         with scratch_directory(self._root) as scratch:
-            steps = judge_module(item, plan, scratch, run_task, request.reference)
+            steps = judge_module(item, plan, scratch, run_task, request.reference, self._shared_reference(request))
         return _verdict(item, plan, steps, reports, begun)
+
+    def _shared_reference(self, request: Request) -> SharedReference | None:
+        """What candidates for a task share, where they are kept from reading it."""
+        if not request.is_task or not landlock.version():
+            return None
+        key = request.reference, request.plan
+        if key not in self._shared:
+            if len(self._shared) == _MOST_SHARED:
+                oldest = self._shared.pop(next(iter(self._shared)))
+                shutil.rmtree(oldest.directory, ignore_errors=True)
+            self._shared[key] = SharedReference(tempfile.mkdtemp(prefix="shared-", dir=self._root))
+        return self._shared[key]
 
 
 class _KeptChild:
@@ -250,22 +267,18 @@ def _verdict(
 
 
 def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
-    found = _task_end(reports, plan)
-    return found._replace(noticed=tuple([step for step in reports[-1].steps if step.name == TAMPERING]))
-
-
-def _task_end(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
     report = reports[-1]
     if not report.status.is_finished:
         output = b"".join([each.output for each in reports])
-        return TaskResult(None, step_of_exit(report.last, report.status, output, plan.limits.seconds))
+        ended = step_of_exit(report.last, report.status, output, plan.limits.seconds)
+        return TaskResult(None, ended, report.steps)
     if report.value is not None:
-        return TaskResult(report.value, JudgeStage(report.last, "passed"))
+        return TaskResult(report.value, JudgeStage(report.last, "passed"), report.steps)
     steps = [step for step in report.steps if step.name != TAMPERING]
     if steps and steps[-1].outcome not in FINE:
         # What the task itself could not help: a limit, or a defect.
         last = steps[-1]
-        return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause))
+        return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause), report.steps)
     # Foreign code reported something in the place of the task.
     message = "it reports its end, and not what it did"
     return TaskResult(None, JudgeStage(report.last, "forbidden", message, message))
@@ -350,6 +363,8 @@ def warm_kernels(imports: Sequence[str]) -> None:
                 hook_cutile(cutile())
                 install()
                 _launch_one(module)
+                # Of modules that were imported by that.
+                hook_cutile(module)
 
 
 def _launch_one(ct: Any) -> None:

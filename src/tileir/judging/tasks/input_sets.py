@@ -8,9 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from tileir.judging.tasks.settings import TaskSettings
 
-SHOWN, HELD_OUT = "correct", "held-out"
-GROUPS: Final = (SHOWN, HELD_OUT)
-"""Groups of sets, called like the step in which their results are compared."""
+# Groups of sets, called like the step in which their results are compared.
+SHOWN, HELD_OUT, VARIANTS, NONFINITE, LAYOUTS = "correct", "held-out", "variants", "nonfinite", "layouts"
+_LEAST_SIZE: Final = 32
+_EDGE: Final = 16
+"""Sizes that are multiples of it may be what kernels rely on."""
 
 
 @dataclass(slots=True)
@@ -41,6 +43,23 @@ def planned_sets(settings: TaskSettings, shapes: Sequence[Any], trials: int) -> 
             yield PlannedSet(SHOWN, _label(shape), shape, trial)
     for number, shape in enumerate(settings.held_out):
         yield PlannedSet(HELD_OUT, f"held-out shape {number + 1}", shape, trials + number)
+
+    base = next((shape for shape in shapes if isinstance(shape, dict)), None)
+    for name, size in _other_sizes(settings, [each for each in shapes if isinstance(each, dict)]):
+        yield PlannedSet(VARIANTS, f"{name}={size}", {**(base or {}), name: size}, 0)
+
+
+def _other_sizes(settings: TaskSettings, shapes: Sequence[dict[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Sizes to try: those that the task names, and off by one between the smallest and the largest it has, where not
+    all are multiples of 16."""
+    for name, sizes in settings.sizes.items():
+        yield from [(name, size) for size in sizes]
+    for name in shapes[0] if shapes and settings.variants else ():
+        stated = [shape.get(name) for shape in (*shapes, *settings.held_out)]
+        known = sorted({each for each in stated if isinstance(each, int) and not isinstance(each, bool)})
+        if name not in settings.sizes and len(known) > 1 and any(each % _EDGE for each in known):
+            near = {each + step for each in known for step in (-1, 1)} - {*known}
+            yield from [(name, each) for each in sorted(near) if max(_LEAST_SIZE, known[0]) <= each <= known[-1]][-2:]
 
 
 def _label(shape: Any) -> str:

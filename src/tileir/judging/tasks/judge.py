@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Final
 
 from tileir.analyze.cost.targets import DEFAULT, target_named
@@ -77,4 +78,5 @@ def plan_for(
     find_engine(engine)
     seconds = timeout or settings.time_limit or SECONDS
     limits = ProcessLimits(seconds=seconds, memory=memory_limit or settings.memory_limit or usual.memory)
-    return JudgePlan(backends=(engine,), sanitize=True, cost=(target,), trials=_TRIALS, limits=limits)
+    can_prove = find_spec("z3") is not None
+    return JudgePlan(backends=(engine,), sanitize=True, prove=can_prove, cost=(target,), trials=_TRIALS, limits=limits)

@@ -25,13 +25,15 @@ class _Rule(NamedTuple):
 _RULES: Final[dict[str, _Rule]] = {
     "honest": _Rule(("tampering", "provenance"), "cheat"),
     "compiles": _Rule(("start", "import", "compile"), "compile-error"),
-    "runs": _Rule(("run",), "runtime-error"),
     "kernels": _Rule(("launches",), "cheat:no-kernel"),
     "in-bounds": _Rule(("bounds",), "out-of-bounds"),
     "race-free": _Rule(("races",), "race"),
     "sanitized": _Rule(("sanitize",), "sanitizer"),
+    "runs": _Rule(("run",), "runtime-error"),
     "shapes": _Rule(("results",), "wrong-shape"),
     "written": _Rule(("written",), "unwritten-output"),
+    "precise": _Rule(("precise",), "imprecise"),
+    "operations": _Rule(("operations", "frameworks"), "forbidden-operation"),
     "correct": _Rule(("correct",), "wrong-result"),
     "held-out": _Rule(("held-out",), "wrong-result"),
     "variants": _Rule(("variants",), "wrong-result"),
@@ -40,11 +42,15 @@ _RULES: Final[dict[str, _Rule]] = {
     "unchanged": _Rule(("unchanged",), "changed-input"),
     "deterministic": _Rule(("deterministic",), "nondeterministic"),
     "proved": _Rule(("prove",), "refuted"),
-    "precise": _Rule(("precise",), "imprecise"),
-    "operations": _Rule(("operations",), "forbidden-operation"),
     "speed": _Rule(("cost", "time"), "too-slow"),
 }
 """By check, in the order in which a failure is the reason: what explains others comes first."""
+_KINDS: Final = {
+    "bounds": ("out-of-bounds", "misaligned", "read-only", "index-space", "inbounds", "index"),
+    "races": ("race", "unordered"),
+    "written": ("unwritten", "written-twice", "uninitialized"),
+}
+"""Findings of the sanitizer, by the step that they decide."""
 _CORRECTNESS: Final = ("correct", "held-out", "variants", "nonfinite", "layouts")
 _OUTCOME_REASONS: Final = {"timeout": "timeout", "memory": "memory", "forbidden": "forbidden", "crashed": "crash"}
 _UNSUPPORTED: Final = "unsupported"
@@ -148,12 +154,35 @@ def judgement_of(task: str, candidate: str, verdict: Verdict, seed: int) -> Judg
 
 def _checks(steps: Sequence[JudgeStage]) -> Iterable[JudgeCheck]:
     by_name: dict[str, list[JudgeStage]] = {}
-    for step in steps:
+    is_right = all(step.outcome == "passed" for step in steps if step.name in ("results", *_CORRECTNESS))
+    for step in [part for each in steps for part in _parts(each, is_right)]:
         by_name.setdefault(step.name.partition(" ")[0], []).append(step)
     for name, rule in _RULES.items():
         found = [step for each in rule.steps for step in by_name.get(each, ())]
         if found:
             yield _check(name, rule, found)
+
+
+def _parts(step: JudgeStage, is_right: bool) -> Iterable[JudgeStage]:
+    """A step; for the sanitizer, one for each kind of finding."""
+    if step.name != "sanitize":
+        return [step]
+    found = step.details.get("findings", [])
+    groups: dict[str, list[dict[str, Any]]] = {name: [] for name in (*_KINDS, "sanitize")}
+    for finding in found:
+        groups[next((name for name, kinds in _KINDS.items() if finding["kind"] in kinds), "sanitize")].append(finding)
+    parts: list[JudgeStage] = []
+    for name, findings in groups.items():
+        if not findings and (found or name == "sanitize") and step.outcome in (*FINE, "failed"):
+            parts += [JudgeStage(name, "passed")] if name != "sanitize" else []
+            continue
+        message = "; ".join([f"{each['kind']}: {each['title']}" for each in findings]) or step.message
+        details = {"findings": findings, "report": step.message} if findings else {}
+        # Memory that nobody wrote to holds what no result is: where results are right, nothing was to be written.
+        outcome = "passed" if not findings and step.outcome in FINE else step.outcome
+        outcome = "passed" if name == "written" and is_right and findings else outcome
+        parts.append(JudgeStage(name, "skipped" if step.outcome == "skipped" else outcome, message, details=details))
+    return parts
 
 
 def _check(name: str, rule: _Rule, steps: list[JudgeStage]) -> JudgeCheck:
@@ -177,7 +206,7 @@ def score_of(checks: Sequence[JudgeCheck]) -> float:
     """One number for checks, by `RULE`."""
     found = {check.name: check for check in checks}
     failed = [check for check in checks if check.outcome == "failed"]
-    is_cheat = any(check.reason.startswith(("cheat", "forbidden")) for check in failed)
+    is_cheat = any(check.reason == "forbidden" or check.reason.startswith("cheat") for check in failed)
     if is_cheat or _state(found, "compiles") != "passed":
         return 0.0
     if not failed:

@@ -76,6 +76,14 @@ def settings_in(source: bytes) -> TaskSettings | None:
     return TaskSettings(**json.loads(text)) if mark else None
 
 
+def with_drawn_seed(source: bytes) -> bytes:
+    """The reference of a task with a seed that nobody knows, if it has none; others as they are."""
+    settings = settings_in(source)
+    if settings is None or settings.seed is not None:
+        return source
+    return replace(settings, seed=int.from_bytes(os.urandom(4), "little")).appended(source)
+
+
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
     """A task as it is read."""
