@@ -73,7 +73,7 @@ CHEATS: Final[dict[str, Cheat]] = {
     "starts-processes": Cheat("It starts a process that outlives or helps it.", _EVENT, "the system denies it"),
     "starts-threads": Cheat("It computes in a thread after the clock has stopped.", _EVENT),
     "sends-signals": Cheat("It sends or handles signals, or changes limits.", f"{_EVENT}; {_COMPARED}"),
-    "runs-at-exit": Cheat("It changes files when the process ends.", _COMPARED, "the process is ended without that"),
+    "runs-at-exit": Cheat("It changes files when the process ends.", _EVENT, "the process is ended without that"),
     "native-code": Cheat("It reads or writes memory by address, or calls libraries.", _EVENT),
     "traces-calls": Cheat("It watches or changes what the judge calls by a trace function.", _EVENT),
     "hides-code": Cheat("It runs code under the name of another file, or from pickles and code objects.", _EVENT),

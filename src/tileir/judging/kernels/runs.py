@@ -135,7 +135,7 @@ def run_candidate(
     try:
         work.begin(step)
         emulate(backend_of(plan), launches)
-        look = watch_tampering(file, work.send)
+        look = watch_tampering(directory, work.send)
         module = load_module(content, directory, file, "candidate")
         find(module, CANDIDATES, "candidate")
         look()

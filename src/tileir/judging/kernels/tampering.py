@@ -23,7 +23,6 @@ from dataclasses import asdict
 from types import FunctionType, ModuleType
 from typing import Any, Final, TypeAlias
 
-import tileir
 from tileir.bridge.emulated.gpu_interface import streams_made
 from tileir.bridge.hooks import Hook
 from tileir.judging.cheats import CHEATS, cheat_cause
@@ -70,12 +69,14 @@ _EVENTS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("marshal.loads", "code.__new__"), ("hides-code", _DIRECT)),
     "pickle.find_class": ("hides-code", _ANY),
     "time.sleep": ("waits", _ANY),
+    "atexit.register": ("runs-at-exit", _ANY),
     "sys.addaudithook": ("patches-modules", _DIRECT),
     "resource.setrlimit": ("sends-signals", _ANY),
 }  # fmt: skip
 """The cheat that an audit event is, and whose call of it counts."""
 _FRAME_ATTRIBUTES: Final = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _CODE_ATTRIBUTES: Final = ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__")
+_IMPORTING: Final = "<frozen importlib"
 _INSPECTING: Final = ("inspect.py", "traceback.py")
 _EMULATION: Final = os.path.join("tileir", "bridge") + os.sep
 _READING_SOURCE: Final = ("linecache.py", "tokenize.py", "importlib")
@@ -94,14 +95,15 @@ _TORCH: Final = (
 """Of its two thousand modules those that a judge could use."""
 
 
-def watch_tampering(file: str, send: Callable[[Any], None]) -> Callable[[], None]:
+def watch_tampering(directory: str, send: Callable[[Any], None]) -> Callable[[], None]:
     """Watch this process from now on; return a function that looks at what has changed.
 
     No name of a module leads to what is used for it: all is in cells of the hook and of that function."""
     report = _reporter(send)
-    hook = _hook(file, report)
+    hook = _hook(os.path.join(os.path.realpath(directory), ""), report)
     sys.addaudithook(hook)
-    # Older versions of Python have no events for these.
+    # Python has no event for this one, and older versions have none for the others.
+    atexit.register = _noted(atexit.register, "atexit.register", hook)
     if sys.version_info < (3, 13):
         time.sleep = _noted(time.sleep, "time.sleep", hook)
     if sys.version_info < (3, 12):
@@ -111,9 +113,9 @@ def watch_tampering(file: str, send: Callable[[Any], None]) -> Callable[[], None
 
 
 def _noted(original: Callable[..., Any], event: str, hook: Callable[[str, Any], None]) -> Callable[..., Any]:
-    def noted(*arguments: Any) -> Any:
+    def noted(*arguments: Any, **keywords: Any) -> Any:
         hook(event, arguments)
-        return original(*arguments)
+        return original(*arguments, **keywords)
 
     return noted
 
@@ -142,9 +144,8 @@ def _reporter(send: Callable[[Any], None]) -> Callable[[str, str], None]:
     return report
 
 
-def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any], None]:
-    events, frame_of, is_standard = _EVENTS, sys._getframe, _is_standard
-    trusted = _TRUSTED
+def _hook(scratch: str, report: Callable[[str, str], None]) -> Callable[[str, Any], None]:
+    events, frame_of, is_standard, is_installed = _EVENTS, sys._getframe, _is_standard, _is_installed
     # A frame is looked at in the hook, which is such an event too.
     is_busy, own = [False], __file__
 
@@ -152,11 +153,14 @@ def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any],
         """Where in the candidate the call comes from; empty if it is not the candidate's."""
         while frame is not None:
             path = frame.f_code.co_filename
-            if not path.startswith(trusted):
-                return f"{path}:{frame.f_lineno} in {frame.f_code.co_name}"
-            if whose == _THREADS and _EMULATION in path:
+            if path.startswith(_IMPORTING):
+                return ""
+            if path.startswith("<") or (whose == _THREADS and _EMULATION in path):
+                # Code that was made by whoever called it.
                 frame = frame.f_back
                 continue
+            if not is_installed(path, scratch):
+                return f"{path}:{frame.f_lineno} in {frame.f_code.co_name}"
             if whose == _DIRECT or not is_standard(path) or any(each in path for each in _READING_SOURCE):
                 return ""
             if whose == _FRAMES and not path.endswith(_INSPECTING):
@@ -177,7 +181,7 @@ def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any],
         try:
             what = ""
             if rule is None:
-                rule, what = _rule_of(event, arguments, trusted, file)
+                rule, what = _rule_of(event, arguments)
             where = caller(outside(frame_of(1)), rule[1]) if rule is not None else ""
             if rule is not None and where:
                 report(rule[0], f"{where} calls {what or event}")
@@ -187,11 +191,11 @@ def _hook(file: str, report: Callable[[str, str], None]) -> Callable[[str, Any],
     return hook
 
 
-def _rule_of(event: str, arguments: Any, trusted: tuple[str, ...], file: str) -> tuple[tuple[str, str] | None, str]:
+def _rule_of(event: str, arguments: Any) -> tuple[tuple[str, str] | None, str]:
     """The rule for an event whose arguments decide."""
     if event == "compile":
         name = arguments[1] if len(arguments) > 1 else None
-        pretends = isinstance(name, str) and name.startswith(trusted)
+        pretends = isinstance(name, str) and os.path.isabs(name)
         return (("hides-code", _DIRECT) if pretends else None), f"compile(.., {name!r})"
     if len(arguments) < 2 or not isinstance(arguments[1], str):
         return None, ""
@@ -205,15 +209,12 @@ def _rule_of(event: str, arguments: Any, trusted: tuple[str, ...], file: str) ->
     return None, ""
 
 
-def _trusted_paths() -> tuple[str, ...]:
-    """How the paths of installed code begin."""
-    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    folder = os.path.dirname(os.path.abspath(tileir.__file__))
-    return tuple({"<frozen ", "<__array_function__", folder + os.sep, *[path + os.sep for path in paths if path]})
+def _is_installed(path: str, scratch: str) -> bool:
+    """Whether code is of a library: that of a candidate has no path, and what it writes lies in its directory."""
+    return os.path.isabs(path) and not path.startswith(scratch)
 
 
-_TRUSTED: Final = _trusted_paths()
-_STANDARD: Final = tuple({sysconfig.get_path("stdlib") + os.sep, sysconfig.get_path("platstdlib") + os.sep, "<frozen "})
+_STANDARD: Final = tuple({sysconfig.get_path("stdlib") + os.sep, sysconfig.get_path("platstdlib") + os.sep})
 
 
 def _is_standard(path: str) -> bool:
@@ -229,8 +230,8 @@ def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
     known = {name for name, *_ in before}
     handler_of, signals = signal.getsignal, [int(each) for each in signal.valid_signals()]
     handlers = [handler_of(each) for each in signals]
-    at_exit, streams, finders = atexit._ncallbacks, streams_made, list(sys.meta_path)
-    exits, made, modules, path = at_exit(), streams[0], sys.modules, sys.meta_path
+    streams, finders = streams_made, list(sys.meta_path)
+    made, modules, path = streams[0], sys.modules, sys.meta_path
     is_replaced, is_foreign, is_watched, is_function = _replaced, _is_foreign, _is_watched, FunctionType
     count, every, sequence, is_kind = len, zip, list, isinstance
 
@@ -263,8 +264,6 @@ def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
         for each, handler in every(signals, handlers):
             if handler_of(each) is not handler and handler_of(each) != handler:
                 report("sends-signals", "it installs a handler for a signal")
-        if at_exit() != exits:
-            report("runs-at-exit", "it registers a function that runs when the process ends")
         if count(path) != count(finders) or modules is not sys.modules:
             report("patches-modules", "it changes how modules are imported")
         if streams[0] != made:
@@ -286,7 +285,7 @@ def _is_foreign(function: Any) -> bool:
     if not isinstance(function, FunctionType):
         return True
     path = function.__code__.co_filename
-    return not path.startswith(_TRUSTED) and path != "<string>"
+    return not os.path.isabs(path) and not path.startswith("<")
 
 
 def _is_watched(name: str) -> bool:
