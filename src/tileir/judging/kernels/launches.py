@@ -81,6 +81,8 @@ class Launches:
         self._left: int = most_bytes
         self._prefix: str = prefix
         self._files: dict[str, str] = {}
+        self._programs: dict[int, tuple[Kernel, Array]] = {}
+        """Kernels, so that their numbers stay theirs, and their bytecode."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at."""
@@ -102,7 +104,9 @@ class Launches:
             is_triton = is_triton_kernel(kernel)
             self.report.not_kept[name] = "it takes parts of tensors" if is_triton else "it takes lists of arrays"
             return
-        kept = _described_launch(compiled, check_grid(grid), description.values)
+        if id(compiled) not in self._programs:
+            self._programs[id(compiled)] = compiled, bytecode_of(compiled)
+        kept = described_launch(compiled, check_grid(grid), description.values, self._programs[id(compiled)][1])
         key = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes()).hexdigest()
         if key not in self._files:
             size = sum([region.nbytes for region in kept["regions"]])
@@ -157,10 +161,14 @@ def _fill_in_c() -> None:
             ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)
 
 
-def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:
-    """A launch as values that can be carried; arrays that share memory do so in what is kept."""
+def bytecode_of(kernel: Kernel) -> Array:
     module = kernel.entry.parent_operation
     assert module is not None, "a kernel stands in a module"
+    return numpy.frombuffer(to_bytecode(module, version=BYTECODE_VERSION), numpy.uint8)
+
+
+def described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object], bytecode: Array) -> dict[str, Any]:
+    """A launch as values that can be carried; arrays that share memory do so in what is kept."""
     buffers = [buffer_of(value.array, value.name) if isinstance(value, Pointer) else None for value in values]
     ranges: list[tuple[int, int]] = []
     for low, high in sorted({(buffer.low, buffer.high) for buffer in buffers if buffer is not None}):
@@ -179,7 +187,7 @@ def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object
     return {
         "kernel": str(kernel.entry.symbol_name),
         "grid": list(grid),
-        "bytecode": numpy.frombuffer(to_bytecode(module, version=BYTECODE_VERSION), numpy.uint8),
+        "bytecode": bytecode,
         "regions": [numpy.frombuffer(ctypes.string_at(low, high - low), numpy.uint8) for low, high in ranges],
         "alignments": [low % _ALIGNMENT for low, _ in ranges],
         "values": kept_values,
