@@ -33,8 +33,16 @@ def plan_for(
     target = target or settings.target or DEFAULT
     target_named(target)
     engine = backend or present_engines()[-1]
-    find_engine(engine)
+    is_measured = find_engine(engine).on_gpu
     seconds = timeout or settings.time_limit or SECONDS
     limits = ProcessLimits(seconds=seconds, memory=memory_limit or settings.memory_limit or usual.memory)
     can_prove = prove and find_spec("z3") is not None
-    return JudgePlan(backends=(engine,), sanitize=True, prove=can_prove, cost=(target,), trials=_TRIALS, limits=limits)
+    return JudgePlan(
+        backends=(engine,),
+        sanitize=True,
+        prove=can_prove,
+        cost=(target,),
+        time=is_measured,
+        trials=_TRIALS,
+        limits=limits,
+    )
