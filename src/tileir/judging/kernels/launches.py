@@ -92,7 +92,8 @@ class Launches:
         """By contents."""
         self._kinds: dict[str, str] = {}
         """Of the run that is kept, by program, grid and layout."""
-        self._bytecode: dict[int, tuple[Kernel, bytes]] = {}
+        self._programs: dict[int, tuple[Kernel, Array]] = {}
+        """Kernels, so that their numbers stay theirs, and their bytecode."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at."""
@@ -116,13 +117,16 @@ class Launches:
             if self.run:
                 self.report.recorded.setdefault(self.run, []).append("")
             return
-        kept = _described_launch(self._bytecode_of(compiled), compiled, check_grid(grid), description.values)
+        if id(compiled) not in self._programs:
+            self._programs[id(compiled)] = compiled, bytecode_of(compiled)
+        kept = described_launch(compiled, check_grid(grid), description.values, self._programs[id(compiled)][1])
         size = sum([region.nbytes for region in kept["regions"]])
         kind = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes())
         key = kind.copy()
         for region in kept["regions"]:
             key.update(region.tobytes())
-        file = self._write(key.hexdigest(), kept, size)
+        # Without a record each kind of launch is written once.
+        file = self._write((key if self.run else kind).hexdigest(), kept, size)
         if self.run:
             self.report.recorded.setdefault(self.run, []).append(file)
         if not self.keeps:
@@ -145,13 +149,6 @@ class Launches:
             self._files[key] = f"{self._prefix}{len(self._files)}.bin"
             Path(self._files[key]).write_bytes(dump(kept))
         return self._files[key]
-
-    def _bytecode_of(self, kernel: Kernel) -> bytes:
-        if id(kernel) not in self._bytecode:
-            module = kernel.entry.parent_operation
-            assert module is not None, "a kernel stands in a module"
-            self._bytecode[id(kernel)] = kernel, to_bytecode(module, version=BYTECODE_VERSION)
-        return self._bytecode[id(kernel)][1]
 
     def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
         """Call a function, and note what it does beside launches."""
@@ -195,7 +192,13 @@ def _fill_in_c() -> None:
             ctypes.CDLL(None).mallopt(_PERTURB, UNWRITTEN_BYTE ^ 0xFF)
 
 
-def _described_launch(bytecode: bytes, kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:
+def bytecode_of(kernel: Kernel) -> Array:
+    module = kernel.entry.parent_operation
+    assert module is not None, "a kernel stands in a module"
+    return numpy.frombuffer(to_bytecode(module, version=BYTECODE_VERSION), numpy.uint8)
+
+
+def described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object], bytecode: Array) -> dict[str, Any]:
     """A launch as values that can be carried; arrays that share memory do so in what is kept."""
     buffers = [buffer_of(value.array, value.name) if isinstance(value, Pointer) else None for value in values]
     ranges: list[tuple[int, int]] = []
@@ -215,7 +218,7 @@ def _described_launch(bytecode: bytes, kernel: Kernel, grid: tuple[int, ...], va
     return {
         "kernel": str(kernel.entry.symbol_name),
         "grid": list(grid),
-        "bytecode": numpy.frombuffer(bytecode, numpy.uint8),
+        "bytecode": bytecode,
         "regions": [numpy.frombuffer(ctypes.string_at(low, high - low), numpy.uint8) for low, high in ranges],
         "alignments": [low % _ALIGNMENT for low, _ in ranges],
         "values": kept_values,

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
+from tileir.dialect.ops import CONSTANT, GLOBAL
 from tileir.execute.analysis.parameters import may_write, readers_of
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array
@@ -321,7 +322,7 @@ def _constants(bytecode: bytes) -> set[str]:
     found: set[str] = set()
     module: Operation = from_bytecode(bytecode)
     for operation in module.walk():
-        if operation.declaration.mnemonic in ("constant", "global"):
+        if operation.declaration in (CONSTANT, GLOBAL):
             text = operation.text()
             if "f16" in text or "f32" in text or "f64" in text or "bf16" in text or "[" in text:
                 found.add(text)

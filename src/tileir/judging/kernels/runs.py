@@ -129,16 +129,17 @@ def run_candidate(
     the launches of the first run: the one process in which its code runs.  `numbers` are those of the inputs.
 
     Return counts and seconds, which are what the candidate wants them to be if it goes that far; with `secret`, which
-    a report that it forges lacks."""
+    a report that it forges lacks, if the process is to be watched."""
     launches = Launches(plan.limits.file_bytes, "launch_")
     step, look = "import", None
     try:
         work.begin(step)
         emulate(backend_of(plan), launches)
-        look = watch_tampering(directory, work.send)
+        look = watch_tampering(directory, work.send) if secret else None
         module = load_module(content, directory, file, "candidate")
         find(module, CANDIDATES, "candidate")
-        look()
+        if look is not None:
+            look()
         step = "run"
         work.begin(step)
         for number in numbers:
@@ -147,13 +148,15 @@ def run_candidate(
                 case = Case(**load(data))
                 case = case._replace(inputs=laid_out(case.inputs, case.layout))
                 function = computes(module, CANDIDATES, "candidate", case)
-                launches.run = name
-                launches.report.recorded.setdefault(name, [])
+                if secret:
+                    launches.run = name
+                    launches.report.recorded.setdefault(name, [])
                 launches.keeps, launches.counts = name != "again.bin", name == "results_0.bin"
                 if launches.counts:
                     function = partial(launches.watch, function)
                 launches.report.seconds.append(compute(function, case.inputs, name))
-                look()
+                if look is not None:
+                    look()
     except BaseException as error:
         if look is not None:
             look()

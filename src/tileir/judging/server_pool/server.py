@@ -28,16 +28,23 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.processor import processor
 from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
+from tileir.bridge.emulate import emulate
 from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile, hook_triton
-from tileir.bridge.launch import cutile, launch
+from tileir.bridge.launch import cutile, launch, prepared
 from tileir.execute.errors import MissingDependencyError
+from tileir.execute.launching.kernel import compile
+from tileir.judging.kernels.launches import bytecode_of, described_launch, kept_launch
 from tileir.judging.kernels.module import SharedReference, TaskResult, judge_module
+from tileir.judging.kernels.runs import seed_everything
 from tileir.judging.kernels.tampering import STEP as TAMPERING
+from tileir.judging.kernels.values import dump
 from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
 from tileir.judging.server_pool.pool import Request, not_started, python_command
+from tileir.judging.tasks.judgement import add_judgement
 from tileir.judging.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judging.verdicts.work import Part, Task, Work, step_of_exit
 from tileir.processes import landlock
@@ -184,7 +191,10 @@ class Children:
 
         with scratch_directory(self._root) as scratch:
             steps = judge_module(item, plan, scratch, run_task, request.reference, self._shared_reference(request))
-        return _verdict(item, plan, steps, reports, begun)
+        verdict = _verdict(item, plan, steps, reports, begun)
+        if request.is_task:
+            add_judgement(verdict)
+        return verdict
 
     def _shared_reference(self, request: Request) -> SharedReference | None:
         """What candidates for a task share, where they are kept from reading it."""
@@ -363,8 +373,6 @@ def warm_kernels(imports: Sequence[str]) -> None:
                 hook_cutile(cutile())
                 install()
                 _launch_one(module)
-                # Of modules that were imported by that.
-                hook_cutile(module)
 
 
 def _launch_one(ct: Any) -> None:
@@ -380,5 +388,16 @@ def _launch_one(ct: Any) -> None:
         ct.store(out, (block, 0), powers / total)
 
     x = numpy.ones((2, 15), numpy.float32)
+    seed_everything(0)
+    kernel = ct.kernel(sums)
     for backend in ("auto", "interpreter"):
-        launch(ct.kernel(sums), 2, (x, numpy.empty_like(x)), backend=backend, threads=1)
+        launch(kernel, 2, (x, numpy.empty_like(x)), backend=backend, threads=1, sanitize="all")
+    # Of modules that were imported by that.
+    hook_cutile(ct)
+    with emulate(backend="interpreter"):
+        ct.launch(None, (2,), ct.kernel(sums), (x, numpy.empty_like(x)))
+    # As a child keeps a launch, and another one reads and estimates it.
+    compiled, description = prepared(kernel, (x, numpy.empty_like(x)), "interpreter", False, False)
+    kept = kept_launch(dump(described_launch(compiled, (2, 1, 1), description.values, bytecode_of(compiled))))
+    again = compile(kept.module, entry=kept.launch.entry, backend="interpreter", exact=True)
+    cost(again, kept.launch.grid, kept.launch.arguments(), assemble=False)

@@ -2,6 +2,9 @@
 
 settings.py     a task, from its folder; it travels as a part of its reference
 input_sets.py   the inputs that a candidate gets
-judge.py        `judge`
+variants.py     contents that find bugs, where the reference can be trusted with them
+requirements.py precision and operations, from compiled programs
+plans.py        what is done to each candidate
 judgement.py    `Judgement`: checks, reason and score from the steps of a verdict
+judge.py        `judge`
 """

@@ -55,7 +55,8 @@ def _other_sizes(settings: TaskSettings, shapes: Sequence[dict[str, Any]]) -> It
     for name, sizes in settings.sizes.items():
         yield from [(name, size) for size in sizes]
     for name in shapes[0] if shapes and settings.variants else ():
-        stated = [shape.get(name) for shape in (*shapes, *settings.held_out)]
+        # Not of held-out shapes, whose sizes would show in labels.
+        stated = [shape.get(name) for shape in shapes]
         known = sorted({each for each in stated if isinstance(each, int) and not isinstance(each, bool)})
         if name not in settings.sizes and len(known) > 1 and any(each % _EDGE for each in known):
             near = {each + step for each in known for step in (-1, 1)} - {*known}

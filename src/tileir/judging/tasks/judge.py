@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
-from tileir.analyze.cost.targets import DEFAULT, target_named
-from tileir.execute.engine.registry import find_engine
 from tileir.ir.diagnostics import OptionError
 from tileir.judging.errors import message_of
-from tileir.judging.executor.sweep import Source, present_engines, source_of
-from tileir.judging.model import JudgePlan, ProcessLimits, SweepInput
+from tileir.judging.executor.sweep import Source, source_of
+from tileir.judging.model import SweepInput
 from tileir.judging.server_pool.pool import judge_chunk
 from tileir.judging.tasks.judgement import Judgement, judgement_of
-from tileir.judging.tasks.settings import TaskError, TaskFiles, read_task
+from tileir.judging.tasks.plans import plan_for
+from tileir.judging.tasks.settings import TaskError, read_task
 
-SECONDS: Final = 60.0
-_TRIALS: Final = 2
 _OF_TASK: Final = ("inputs", "reference")
 """Steps that only the task can fail."""
 
@@ -49,7 +45,7 @@ def judge(
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     if not isinstance(seed, int) or not 0 <= seed < 1 << 32:
         raise OptionError(f"seed is a whole number from 0 to {(1 << 32) - 1}, not {seed!r}")
-    plan = plan_for(files, target, backend, timeout, memory_limit)
+    plan = plan_for(files.settings, target, backend, timeout, memory_limit, prove=True)
     name = "candidate.py" if isinstance(candidate, bytes) else os.fspath(candidate)
     try:
         content = source_of(candidate)
@@ -61,22 +57,3 @@ def judge(
         if step.name in _OF_TASK and step.outcome not in ("passed", "skipped"):
             raise TaskError(f"the task '{files.path}' cannot be judged: {step.name}: {step.message}")
     return judgement_of(files.settings.name, name, verdict, seed)
-
-
-def plan_for(
-    task: TaskFiles,
-    target: str | None = None,
-    backend: str | None = None,
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-) -> JudgePlan:
-    """What is done to each candidate for a task."""
-    usual, settings = ProcessLimits(), task.settings
-    target = target or settings.target or DEFAULT
-    target_named(target)
-    engine = backend or present_engines()[-1]
-    find_engine(engine)
-    seconds = timeout or settings.time_limit or SECONDS
-    limits = ProcessLimits(seconds=seconds, memory=memory_limit or settings.memory_limit or usual.memory)
-    can_prove = find_spec("z3") is not None
-    return JudgePlan(backends=(engine,), sanitize=True, prove=can_prove, cost=(target,), trials=_TRIALS, limits=limits)

@@ -51,6 +51,8 @@ _KINDS: Final = {
     "written": ("unwritten", "written-twice", "uninitialized"),
 }
 """Findings of the sanitizer, by the step that they decide."""
+_OF_CANDIDATE: Final = ("compiles", "runs", "kernels", "held-out")
+"""Checks for which the candidate itself runs."""
 _CORRECTNESS: Final = ("correct", "held-out", "variants", "nonfinite", "layouts")
 _OUTCOME_REASONS: Final = {"timeout": "timeout", "memory": "memory", "forbidden": "forbidden", "crashed": "crash"}
 _UNSUPPORTED: Final = "unsupported"
@@ -139,6 +141,23 @@ _PAGE: Final = (
 )
 
 
+JUDGED: Final = "judged"
+"""The step that has what others amount to."""
+
+
+def add_judgement(verdict: Verdict) -> None:
+    """Add the step `judged` to the verdict on a candidate for a task, which is then accepted or not."""
+    found = judgement_of("", "", verdict, 0)
+    details = {"accepted": found.accepted, "reason": found.reason, "score": found.score}
+    verdict.steps.append(JudgeStage(JUDGED, "passed" if found.accepted else "failed", details=details))
+    if found.accepted:
+        verdict.outcome, verdict.cause = "passed", ""
+    else:
+        verdict.steps[-1].message, verdict.steps[-1].cause = found.message, found.reason
+        if verdict.outcome == "passed":
+            verdict.outcome, verdict.cause = "failed", found.reason
+
+
 def judgement_of(task: str, candidate: str, verdict: Verdict, seed: int) -> Judgement:
     """What the steps of a verdict amount to."""
     checks = list(_checks(verdict.steps))
@@ -192,8 +211,8 @@ def _check(name: str, rule: _Rule, steps: list[JudgeStage]) -> JudgeCheck:
         is_open = worst.details.get("unknown", False)
         return JudgeCheck(name, "unknown" if is_open else "passed" if worst.outcome == "passed" else "skipped",
                           worst.message, evidence)  # fmt: skip
-    if worst.outcome == "refused" and name not in ("compiles", "runs"):
-        # Nothing was found out, which is nobody's fault.
+    if worst.outcome != "failed" and name not in _OF_CANDIDATE:
+        # The judge's own work came to no end, which is nobody's fault.
         return JudgeCheck(name, "unknown", worst.message, evidence)
     reason = _OUTCOME_REASONS.get(worst.outcome, _UNSUPPORTED if worst.outcome == "refused" else "")
     if cheat_of(worst.cause):

@@ -23,6 +23,10 @@ _SCALES: Final = {"float64": 2.0**200, "float32": 2.0**32, "bfloat16": 2.0**32, 
 """How much larger, or smaller, huge and tiny inputs are; element types with little range have none."""
 _FEW: Final = 3
 """An array with fewer different elements is a mask or a table, whose contents mean something."""
+_NOTHING: Final = 1e-12
+"""What is nothing beside numbers of usual size: zeros and subnormal numbers have no size of their own."""
+_FLUSHED: Final = 2.0**-126
+"""What GPUs may flush to zero."""
 _ROUNDINGS: Final = {8: 8.0, 4: 8.0, 2: 1.0}
 """Units in the last place by which inputs are moved, by bytes of an element: what honest kernels round otherwise."""
 
@@ -181,7 +185,7 @@ def _slack(
         about = ml_dtypes.finfo(array.dtype)
         signs = generator.choice([-1.0, 1.0], array.shape)
         roundings = _ROUNDINGS.get(array.dtype.itemsize, 0.5) * float(about.eps)
-        found: Array = widened(array) * (1 + roundings * signs) + float(about.smallest_normal) * signs
+        found: Array = widened(array) * (1 + roundings * signs) + _FLUSHED * signs
         return found
 
     try:
@@ -205,10 +209,11 @@ def _slack(
             return None
         if not all(numpy.array_equal(wide[0][~finite], each[~finite], equal_nan=True) for each in wide):
             return None
-        difference = numpy.maximum(abs(wide[1] - wide[0]), abs(wide[2] - wide[1]))[finite]
+        wide = [each[finite] for each in wide]
+        difference = numpy.maximum(abs(wide[1] - wide[0]), abs(wide[2] - wide[1]))
         tolerance = scaled_tolerance(mine, stated, 0.0)
         # Of the elements that are judged, a part may be off by as much again.
-        allowed = (tolerance.relative * abs(wide[0][finite]) + tolerance.absolute) / FACTOR
+        allowed = (tolerance.relative * (abs(wide[0]) + _NOTHING) + tolerance.absolute) / FACTOR
         if (difference > allowed).any():
             return None
         found.append(float(difference.max(initial=0.0)))
