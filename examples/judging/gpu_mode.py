@@ -54,7 +54,7 @@ def tolerance_of(source: str) -> dict[str, float] | None:
     return None
 
 
-def judge(problem: str | Path, submission: str | Path | bytes, **options: object) -> tileir.Judgement:
+def judge(problem: str | Path, submission: str | Path | bytes, **options: Any) -> tileir.sweeps.Judgement:
     """The judgement of `tileir.judge` for a folder of GPU MODE; `options` are that function's."""
     path = Path(problem)
     settings = settings_of(path)

@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import tileir
 
@@ -31,7 +32,9 @@ def smaller(source: str, most: int) -> str:
     return ast.unparse(module)
 
 
-def judge(problem: str | Path, candidate: str | Path | bytes, most: int = MOST, **options: object) -> tileir.Judgement:
+def judge(
+    problem: str | Path, candidate: str | Path | bytes, most: int = MOST, **options: Any
+) -> tileir.sweeps.Judgement:
     """The judgement of `tileir.judge` for a file of KernelBench; `options` are that function's."""
     path = Path(problem)
     with tempfile.TemporaryDirectory() as folder:

@@ -68,7 +68,11 @@ CHEATS: Final[dict[str, Cheat]] = {
     ),
     "reads-frames": Cheat("It looks for expected results or the judge's variables in frames.", _EVENT, _NOTHING),
     "searches-memory": Cheat("It looks for the reference or its results among all objects.", _EVENT, _NOTHING),
-    "uses-files": Cheat("It reads the judge's files, or leaves files for later runs.", _EVENT, "files are confined"),
+    "uses-files": Cheat(
+        "It reads the judge's files, or leaves files for later runs.",
+        _EVENT,
+        "it can read only what is installed, and write only to a directory of its own",
+    ),
     "uses-the-network": Cheat("It asks another machine.", _EVENT, "there is no network"),
     "starts-processes": Cheat("It starts a process that outlives or helps it.", _EVENT, "the system denies it"),
     "starts-threads": Cheat("It computes in a thread after the clock has stopped.", _EVENT),

@@ -291,8 +291,8 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
     for size in (16, 64):
         yield made(
             f"embedding--{size}",
-            f"@ct.kernel\ndef look_up(table, index, out):\n    i = ct.bid(0)\n    row = ct.gather(index, i)\n"
-            f"    column = ct.arange(128, dtype=ct.int32)\n    ct.scatter(out, (i, column), ct.gather(table, (row, column)))\n",
+            "@ct.kernel\ndef look_up(table, index, out):\n    i = ct.bid(0)\n    row = ct.gather(index, i)\n"
+            "    column = ct.arange(128, dtype=ct.int32)\n    ct.scatter(out, (i, column), ct.gather(table, (row, column)))\n",
             "def run(table, index):\n    out = numpy.empty((len(index), table.shape[1]), table.dtype)\n"
             "    ct.launch(None, (len(index),), look_up, (table, index, out))\n    return out\n",
             head
