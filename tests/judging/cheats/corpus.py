@@ -191,6 +191,23 @@ CHEATS: dict[str, CheatingCandidate] = {
         _WORK, "compute indices in NumPy, and have a kernel copy them", _HOST,
         _numpy("def run(x):\n    return copied(x.argmax(axis=1).astype(numpy.int32))"), "largest",
     ),
+    "results-as-bits": CheatingCandidate(
+        _WORK, "pass results as integers that the kernel reads as floats", _HOST,
+        _numpy("@ct.kernel\ndef unpack(x, out):\n    i = ct.bid(0)\n"
+               "    ct.store(out, (i,), ct.bitcast(ct.bitwise_xor(ct.load(x, (i,), (64,)), 1), ct.float32))\n\n"
+               "def run(x):\n    out = numpy.empty_like(x)\n    bits = (x * 2).view(numpy.int32) ^ 1\n"
+               "    ct.launch(None, (-(-len(x) // 64),), unpack, (bits, out))\n    return out"),
+    ),
+    "copy-kernel-for-other-shapes": CheatingCandidate(
+        _WORK, "compute shown shapes in a kernel, and copy NumPy's results for others", _HOST,
+        _numpy("def run(x):\n    return honest(x) if len(x) in (1000, 640) else copied(x * 2)"),
+    ),
+    "decoy-launch": CheatingCandidate(
+        _WORK, "launch a kernel with a list of arrays, which is not followed, beside torch", _HOST,
+        _torch("@ct.kernel\ndef decoy(arrays):\n    ct.store(arrays[0], (0,), ct.load(arrays[1], (0,), (64,)))\n\n"
+               "def run(x):\n    out = x * 2\n"
+               "    ct.launch(torch.cuda.current_stream(), (1,), decoy, ([torch.empty_like(x), x],))\n    return out"), "torch",
+    ),
     "triton-copy-kernel": CheatingCandidate(
         _WORK, "compute in torch, and have a Triton kernel copy the result", _HOST,
         _triton("def run(x):\n    return launched(copy, x * 2)"), "torch",

@@ -19,6 +19,18 @@ _MOST_UNKNOWN: Final = 0.2
 """Of neighbors in arrays of narrow types: padding and joints make new ones."""
 
 
+def information(array: Array) -> float:
+    """About how many bits the elements of an array could tell."""
+    if is_constant(array) and array.size > 1:
+        return 0.0
+    if is_inexact(array.dtype) or array.dtype.kind == "c":
+        return 0.75 * 8 * array.nbytes
+    if array.size == 1:
+        return float(int(array.reshape(-1)[0]).bit_length())
+    extent = int(array.max()) - int(array.min())
+    return float(array.size * extent.bit_length())
+
+
 def is_constant(array: Array) -> bool:
     flat = bits_of(array)
     return flat.size == 0 or bool((flat == flat[0]).all())
@@ -49,10 +61,6 @@ class KnownValues:
                 self._digests.add(digest)
                 self._arrays.append(each)
                 self._known.clear()
-
-    def holds(self, array: Array) -> bool:
-        """Whether one of the arrays has these contents, in whatever shape."""
-        return _contents(array) in self._digests
 
     def has_number(self, value: float) -> bool:
         """Whether a number is one of the elements, or says nothing."""

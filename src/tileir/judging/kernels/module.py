@@ -150,6 +150,7 @@ class _Judging:
             tasks += [(name, partial(judge_launches, name, candidate, baseline, required, plan)) for name in planned]
         if self._trusted_all(tasks) and not candidate.files:
             self.steps += [JudgeStage(name, "skipped", "no launch was kept") for name in planned]
+        self._distrust(ran)
         if held_out is not None:
             self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
 
@@ -244,6 +245,18 @@ class _Judging:
             results = os.path.join(places[number], name)
             found.append(Run(files[0], files[1], files[2], results, places[number], ran.recorded.get(name)))
         return found
+
+    def _distrust(self, ran: ModuleReport) -> None:
+        """Where results cannot be followed, what the candidate's process saw of torch and of memory counts."""
+        for step in self.steps:
+            if step.name == PROVENANCE and step.outcome == "passed" and step.details.get("unknown"):
+                name = "host-computation" if ran.torch else "result-not-from-kernels" if ran.not_from_kernels else ""
+                if name:
+                    operators = ", ".join(sorted(ran.torch))
+                    seen = (
+                        f"torch computes {operators}" if ran.torch else "results lie in memory that no kernel was given"
+                    )
+                    step.outcome, step.message, step.cause = "failed", f"{step.message}; {seen}", cheat_cause(name)
 
     def _trusted(self, name: str, task: Task) -> bool:
         """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""

@@ -42,7 +42,9 @@ def planned_sets(settings: TaskSettings, shapes: Sequence[Any], trials: int) -> 
         for trial in range(trials):
             yield PlannedSet(SHOWN, _label(shape), shape, trial)
     for number, shape in enumerate(settings.held_out):
-        yield PlannedSet(HELD_OUT, f"held-out shape {number + 1}", shape, trials + number)
+        # Two of each, as values that change with the inputs are told from those that do not.
+        for trial in range(2):
+            yield PlannedSet(HELD_OUT, f"held-out shape {number + 1}", shape, trials + 2 * number + trial)
 
     base = next((shape for shape in shapes if isinstance(shape, dict)), None)
     for name, size in _other_sizes(settings, [each for each in shapes if isinstance(each, dict)]):
