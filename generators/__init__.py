@@ -6,6 +6,7 @@ stubs            builder.pyi, and a stub for each public module that is a table
 reference        docs/reference/operations, lint_rules.md and options.md
 records          docs/reference/operations/records.md
 support          docs/reference/support.md
+cheats           docs/reference/cheats.md, from the table of cheats and the corpus of their tests
 highlighting     the words in editors/; textmate.py has the grammar for Visual Studio Code
 
 upstream         compares the declarations with releases of cuda-tile and tileiras; encoders.py reads cuda-tile's

@@ -11,6 +11,7 @@ import sys
 
 from generators import ROOT
 from generators.accessors import accessors
+from generators.cheats import cheats
 from generators.highlighting import highlighting
 from generators.operation_index import operation_index
 from generators.records import records
@@ -31,6 +32,7 @@ def files() -> dict[str, str]:
         **name_stubs(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
         f"{REFERENCE}/records.md": records(),
+        "docs/reference/cheats.md": cheats(),
         "docs/reference/lint_rules.md": rules(),
         "docs/reference/options.md": options(),
         "docs/reference/support.md": support(),

@@ -20,6 +20,7 @@ from tileir.ir.core import Block as Block, Module as Module, Operation as Operat
 from tileir.ir.diagnostics import Diagnostic as Diagnostic
 from tileir.ir.values import BlockArgument as BlockArgument, OperationResult as OperationResult, Value as Value
 from tileir.judging.executor.sweep import sweep as sweep
+from tileir.judging.tasks.judge import judge as judge
 from tileir.passes.pipeline import optimize as optimize, run_passes as run_passes
 from tileir.proofs.prover import prove as prove
 from tileir.serve.debugger.scripts import debug as debug
@@ -27,4 +28,4 @@ from tileir.serve.explorer.exploring import explore as explore
 from tileir.ttir import from_ttir as from_ttir
 
 __version__: str
-__all__ = ["Block", "BlockArgument", "BuildError", "Builder", "BytecodeError", "Diagnostic", "ExecutionError", "Kernel", "LaunchError", "MissingDependencyError", "Module", "Operation", "OperationResult", "OptionError", "ParseError", "PassError", "Region", "SanitizerError", "TileIRError", "Value", "VerifyError", "compile", "cost", "custom_op", "debug", "diff", "emulate", "explore", "from_bytecode", "from_ttir", "launch", "lint", "load", "losses", "optimize", "parse", "prove", "record", "reduce", "run_passes", "smith", "sweep", "to_bytecode", "verify"]
+__all__ = ["Block", "BlockArgument", "BuildError", "Builder", "BytecodeError", "Diagnostic", "ExecutionError", "Kernel", "LaunchError", "MissingDependencyError", "Module", "Operation", "OperationResult", "OptionError", "ParseError", "PassError", "Region", "SanitizerError", "TileIRError", "Value", "VerifyError", "compile", "cost", "custom_op", "debug", "diff", "emulate", "explore", "from_bytecode", "from_ttir", "judge", "launch", "lint", "load", "losses", "optimize", "parse", "prove", "record", "reduce", "run_passes", "smith", "sweep", "to_bytecode", "verify"]

@@ -12,9 +12,10 @@ from tileir.execute.gpu.errors import AssemblerCrash as AssemblerCrash, Assemble
 from tileir.execute.sanitizer.report import SanitizerError as SanitizerError
 from tileir.ir.diagnostics import BuildError as BuildError, OptionError as OptionError, ParseError as ParseError, PassError as PassError, TileIRError as TileIRError, VerifyError as VerifyError, VersionError as VersionError
 from tileir.judging.errors import ResultsError as ResultsError, SweepError as SweepError
+from tileir.judging.tasks.settings import TaskError as TaskError
 from tileir.passes.registry import PassOptionError as PassOptionError, PipelineError as PipelineError
 from tileir.rewrite.driver import RewriteError as RewriteError
 from tileir.serve.explorer.questions import QuestionError as QuestionError
 from tileir.ttir.translation import TTIRError as TTIRError
 
-__all__ = ["AssemblerCrash", "AssemblerError", "AssemblerTimeout", "AssemblerWarning", "AssertionFailedError", "BuildError", "BytecodeError", "ChoiceError", "CompilationError", "CppError", "CubinError", "DriverError", "EmulationError", "ExecutionError", "HostCopyWarning", "InternalError", "LaunchDescriptionError", "LaunchError", "MissingDependencyError", "NestingError", "NoGpuError", "NotInterestingError", "OptionError", "ParseError", "PassError", "PassOptionError", "PipelineError", "QuestionError", "RecordingError", "ResultsError", "RewriteError", "SanitizerError", "SearchTimeout", "SweepError", "TTIRError", "TileIRError", "TritonCrash", "TritonError", "TritonTimeout", "VerifyError", "VersionError", "WrongDeviceError"]
+__all__ = ["AssemblerCrash", "AssemblerError", "AssemblerTimeout", "AssemblerWarning", "AssertionFailedError", "BuildError", "BytecodeError", "ChoiceError", "CompilationError", "CppError", "CubinError", "DriverError", "EmulationError", "ExecutionError", "HostCopyWarning", "InternalError", "LaunchDescriptionError", "LaunchError", "MissingDependencyError", "NestingError", "NoGpuError", "NotInterestingError", "OptionError", "ParseError", "PassError", "PassOptionError", "PipelineError", "QuestionError", "RecordingError", "ResultsError", "RewriteError", "SanitizerError", "SearchTimeout", "SweepError", "TTIRError", "TaskError", "TileIRError", "TritonCrash", "TritonError", "TritonTimeout", "VerifyError", "VersionError", "WrongDeviceError"]

@@ -24,6 +24,7 @@ _HOMES = {
         "tileir.ir.diagnostics": "Diagnostic",
         "tileir.ir.values": "BlockArgument OperationResult Value",
         "tileir.judging.executor.sweep": "sweep",
+        "tileir.judging.tasks.judge": "judge",
         "tileir.passes.pipeline": "optimize run_passes",
         "tileir.ttir": "from_ttir",
         "!tileir.analyze.cost.costs": "cost",
@@ -75,6 +76,7 @@ _HOMES = {
         "tileir.execute.sanitizer.report": "SanitizerError",
         "tileir.ir.diagnostics": "BuildError OptionError ParseError PassError TileIRError VerifyError VersionError",
         "tileir.judging.errors": "ResultsError SweepError",
+        "tileir.judging.tasks.settings": "TaskError",
         "tileir.passes.registry": "PassOptionError PipelineError",
         "tileir.rewrite.driver": "RewriteError",
         "tileir.ttir.translation": "TTIRError",
@@ -128,6 +130,7 @@ _HOMES = {
         "tileir.judging.report.comparison": "SweepComparison",
         "tileir.judging.report.reporting": "SweepReport report",
         "tileir.judging.results.results": "ResultRow Results",
+        "tileir.judging.tasks.judgement": "JudgeCheck Judgement",
     },
     "tileir.attributes": {
         "tileir.dialect.attributes": "BoundedAttribute DivByAttribute OptimizationHintsAttribute"

@@ -199,13 +199,14 @@ def is_candidate(content: bytes) -> bool:
 
 
 class References:
-    """A file that is the reference of all candidates, or a directory with one for each.
+    """A file, or its content, that is the reference of all candidates, or a directory with one for each.
 
     In a directory the reference of `softmax/17.py` is `softmax/17.py`, `17.py` or `softmax.py`, that of `softmax_17.py`
     is `softmax_17.py` or `softmax.py`; the first that is there.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, content: bytes = b"") -> None:
+        self._content: Final = content
         self._path: str | None = None if path is None else os.fspath(path)
         self._known: dict[str, bytes] = {}
         if self._path is not None and not os.path.isdir(self._path):
@@ -215,7 +216,7 @@ class References:
     def reference_for(self, name: str) -> bytes:
         """The source of the reference of a file; empty if it is its own."""
         if self._path is None or self._path in self._known:
-            return self._known.get(self._path or "", b"")
+            return self._known.get(self._path or "", self._content)
         tried = _names(name)
         for each in tried:
             path = os.path.join(self._path, each)

@@ -160,6 +160,8 @@ class JudgePlan:
     """GPUs it is compiled for by NVIDIA's assembler."""
     cost: tuple[str, ...] = ()
     """Targets whose cost is estimated."""
+    prove: bool = False
+    """Kernels: report what is proved for every launch."""
     time: bool = False
     """Time each backend; measured figures are never part of what makes two results equal."""
     seed: int = 0

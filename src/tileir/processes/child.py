@@ -25,7 +25,7 @@ CAN_FORK: Final = hasattr(os, "fork")
 
 _REQUESTS: Final = 0
 """The descriptor from which a child reads requests."""
-_REPORT: Final = 3
+REPORT: Final = 3
 """The one on which it reports."""
 _WATCH_SECONDS: Final = 0.1
 """Seconds between looks at what a child uses."""
@@ -283,7 +283,7 @@ def _has_removed_files(process: int) -> bool:
 
 def report(message: object) -> None:
     """Send a message to the parent."""
-    send(_REPORT, message)
+    send(REPORT, message)
 
 
 def requests() -> Iterator[bytes]:
@@ -307,8 +307,8 @@ def _be_child(main: Callable[[], None], sandbox: Sandbox | None, pipes: tuple[in
         # Pipes have numbers above those of the standard streams, which are open here.
         for descriptor, number in zip((pipes[0], pipes[2], pipes[2]), (_REQUESTS, 1, 2), strict=True):
             os.dup2(descriptor, number)
-        os.dup2(pipes[1], _REPORT, inheritable=False)
-        os.closerange(_REPORT + 1, 1 << 16)
+        os.dup2(pipes[1], REPORT, inheritable=False)
+        os.closerange(REPORT + 1, 1 << 16)
         if sandbox is not None:
             confine(sandbox, parent)
         else:
@@ -329,7 +329,7 @@ def _be_child(main: Callable[[], None], sandbox: Sandbox | None, pipes: tuple[in
 
 def be_spawned(_: str) -> None:
     """Do what `run_spawned` wrote to standard input; report to standard output, and print to standard error."""
-    os.dup2(1, _REPORT)
+    os.dup2(1, REPORT)
     os.dup2(2, 1)
     main, scratch = pickle.load(sys.stdin.buffer)
     os.chdir(scratch)

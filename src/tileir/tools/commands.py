@@ -31,6 +31,7 @@ COMMANDS = {
     "run": ("Run a kernel and show what it wrote", "bytecode.run"),
     "smith": ("Write random valid programs with their launch and expected results", "testing.smith"),
     "reduce": ("Make a program smaller while it stays interesting", "testing.reduce"),
+    "judge": ("Judge a kernel that may be wrong or dishonest: a candidate for a task", "testing.judge"),
     "sweep": ("Run many programs in sandboxes; store results in SQLite", "testing.sweep"),
     "report": ("Show what a sweep found: a table, failures grouped by cause, a page", "testing.report"),
     "lsp": ("Serve editors: the language server", "more.lsp"),

@@ -24,9 +24,10 @@ def in_child(task: Task, scratch: str, is_foreign: bool) -> TaskResult:
     _, status = os.waitpid(child, 0)
     told = [json.loads(line) for line in lines]
     step = next((each["begin"] for each in reversed(told) if "begin" in each), "")
+    noticed = tuple(JudgeStage(**each["step"]) for each in told if "step" in each)
     if told and "value" in told[-1] and status == 0:
-        return TaskResult(told[-1]["value"], JudgeStage(step, "passed"))
-    return TaskResult(None, JudgeStage(step, "crashed", f"status {status}", f"status {status}"))
+        return TaskResult(told[-1]["value"], JudgeStage(step, "passed"), noticed)
+    return TaskResult(None, JudgeStage(step, "crashed", f"status {status}", f"status {status}"), noticed)
 
 
 def _do(task: Task, scratch: str, descriptor: int) -> None:

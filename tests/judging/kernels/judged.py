@@ -54,4 +54,4 @@ def outcomes(steps: dict[str, JudgeStage]) -> dict[str, str]:
 
 def example(name: str, **plan: Any) -> dict[str, JudgeStage]:
     """One of the examples, against the reference of them all."""
-    return judged((EXAMPLES / f"{name}.py").read_text(), (EXAMPLES / "softmax_reference.py").read_text(), **plan)
+    return judged((EXAMPLES / f"{name}.py").read_text(), (EXAMPLES / "softmax" / "reference.py").read_text(), **plan)

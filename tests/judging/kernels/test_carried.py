@@ -91,5 +91,5 @@ def test_the_tolerance_is_of_the_size_of_the_results() -> None:
     assert tolerance_for(small * 10**6, None) == Tolerance(1e-4, 1e-4)
     assert tolerance_for(small.astype("f2"), None).relative == 1e-2
     assert tolerance_for(numpy.arange(3), None) == (0, 0)
-    assert tolerance_for(numpy.arange(3), Tolerance(0.1, 0.1)) == (0, 0)
-    assert tolerance_for(small.astype(ml_dtypes.bfloat16), Tolerance(0.1, 0.2)) == (0.1, 0.2)
+    assert tolerance_for(numpy.arange(3), {"": [0.1, 0.1]}) == (0, 0)
+    assert tolerance_for(small.astype(ml_dtypes.bfloat16), {"bfloat16": [0.1, 0.2]}) == (0.1, 0.2)

@@ -24,6 +24,7 @@ from tileir.judging.kernels.runs import (
 )
 from tileir.judging.kernels.values import dump
 from tileir.judging.model import JudgePlan, SweepInput
+from tileir.judging.tasks.input_sets import SHOWN, InputSet
 from tileir.judging.verdicts.work import Work
 
 X = numpy.linspace(-2, 2, 100, dtype="f4")
@@ -37,10 +38,10 @@ def compared(
         held = results if isinstance(results, dict) else {"results": results, "changed": {}}
         (folder / f"{name}.bin").write_bytes(dump(held))
     steps = compare(
+        [str(folder)],
         str(folder),
-        str(folder),
-        1,
-        tolerance,
+        [InputSet("", SHOWN, "inputs 0")],
+        None if tolerance is None else {"": tolerance},
         JudgePlan(),
         Work(SweepInput("", "kernels", b""), JudgePlan(), "", lambda message: None),
     )
@@ -134,9 +135,9 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
     for data, why in ((b"nothing", "this is no file of values"), (dump([X]), "this is not a file of results")):
         (tmp_path / "results_0.bin").write_bytes(data)
         steps = compare(
+            [str(tmp_path)],
             str(tmp_path),
-            str(tmp_path),
-            1,
+            [InputSet("", SHOWN, "inputs 0")],
             None,
             JudgePlan(),
             Work(SweepInput("", "kernels", b""), JudgePlan(), "", lambda message: None),
@@ -149,8 +150,8 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
 
 def test_what_a_module_states_is_read_or_refused() -> None:
     assert tolerance_of(SimpleNamespace()) is None
-    assert tolerance_of(SimpleNamespace(tolerance=0.1)) == [0.1, 0.1]
-    assert tolerance_of(SimpleNamespace(tolerance={"atol": 1})) == [0.0, 1.0]
+    assert tolerance_of(SimpleNamespace(tolerance=0.1)) == {"": [0.1, 0.1]}
+    assert tolerance_of(SimpleNamespace(tolerance={"atol": 1})) == {"": [0.0, 1.0]}
     assert speedup_of(SimpleNamespace(speedup=2)) == 2.0
     wrong: list[tuple[str, Any, Any]] = [
         ("speedup", "fast", speedup_of),

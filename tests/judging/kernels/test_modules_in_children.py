@@ -25,7 +25,7 @@ def judged(source: str, limits: ProcessLimits = LIMITS) -> Verdict:
 
 
 def test_a_right_and_a_wrong_module() -> None:
-    reference = (EXAMPLES / "softmax_reference.py").read_bytes()
+    reference = (EXAMPLES / "softmax/reference.py").read_bytes()
     names = ("softmax_good", "softmax_edge", "softmax_cheating", "softmax_broken")
     items = [SweepInput(f"{name}.py", "kernels", (EXAMPLES / f"{name}.py").read_bytes(), reference) for name in names]
     verdicts = judge_chunk(items, JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))

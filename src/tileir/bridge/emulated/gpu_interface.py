@@ -123,6 +123,10 @@ class BaseEvent(_StandIn):
         return float((end_event.time - self.time) * 1e3)
 
 
+streams_made: Final[list[int]] = [0]
+"""How many streams a program has made."""
+
+
 class BaseStream(_StandIn):
     """A stream, which orders nothing."""
 
@@ -131,6 +135,10 @@ class BaseStream(_StandIn):
     """The class of events of the same library."""
     device_index = device_id = 0
     device_type: int = 1
+
+    def __init__(self, handle: int | None = None) -> None:
+        super().__init__(handle)
+        streams_made[0] += handle is None
 
     def record(self, event: Any = None) -> Any:
         event = self.event() if event is None else event

@@ -25,6 +25,8 @@ _WORD: Final = 8
 _LEAST: Final = 4  # Fewer bytes than these might hold the pattern by chance.
 _FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7  # As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289.
 _OTHERS: Final = 0xA9E5_938D_D9C5_B3A7  # Negative as signed integers of any width, large as unsigned ones.
+UNWRITTEN_WORDS: Final = tuple(value >> 16 * place & 0xFFFF for value in (_FLOATS, _OTHERS) for place in range(4))
+"""The pattern in words of 16 bits, of which the lower seven differ from allocation to allocation."""
 
 _MIXING: Final = 0x9E3779B1
 

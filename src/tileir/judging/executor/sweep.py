@@ -16,6 +16,8 @@ from tileir.judging.model import OUTCOMES, JudgePlan, SweepInput, Verdict
 from tileir.judging.results.results import Results
 from tileir.judging.results.store import Store
 from tileir.judging.server_pool.pool import judge_chunk
+from tileir.judging.tasks.plans import plan_for, present_engines
+from tileir.judging.tasks.settings import read_task
 from tileir.processors import processors
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes"
@@ -59,6 +61,7 @@ def sweep(
     seeds: Iterable[int] | SeedRange | None = None,
     plan: JudgePlan | None = None,
     reference: str | os.PathLike[str] | None = None,
+    task: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     executor: ExecutorSource | None = None,
     dask: str | None = None,
@@ -72,7 +75,9 @@ def sweep(
     `inputs` are paths of programs, directories, archives and Python modules, or modules in memory; `seeds` are those of
     `tileir.smith`.  `plan` is what is done to each; by default it is checked, run on the available backends, and
     their results compared.  `reference` is the Python module that others are judged against, or a directory with one
-    for each (docs/guide/judging.md).  `jobs` of them are judged at once, by default one for each processor.
+    for each (docs/guide/judging.md); or `task` is what all of them are candidates for, as `tileir.judge` takes it: then
+    `plan` is by default the task's, and the step `judged` of each has its score.  `jobs` of them are judged at once, by
+    default one for each processor.
 
     With `executor`, any of `concurrent.futures` or one like it, the work is done by its workers; give a function that
     makes one, and one that breaks is replaced.  `dask` is the address of the scheduler of a Dask cluster.
@@ -96,9 +101,16 @@ def sweep(
         raise OptionError("give an executor or the address of a Dask cluster, not both")
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
+    references = References(reference)
+    if task is not None:
+        if reference is not None:
+            raise OptionError("give a task or a reference, not both")
+        files = read_task(task)
+        plan = plan if plan is not None else plan_for(files.settings)
+        references = References(None, files.with_seed(None))
     plan = plan if plan is not None else JudgePlan(backends=present_engines())
     seeds = seeds if seeds is None or isinstance(seeds, SeedRange) else SeedRange(seeds)
-    found = Inputs(inputs if inputs is not None else [], seeds, References(reference))
+    found = Inputs(inputs if inputs is not None else [], seeds, references)
     path = os.fspath(results)
     workers: ChunkExecutor
     if executor is not None:
@@ -121,13 +133,6 @@ def sweep(
     return SweepResult(path, plan.digest, scheduler.progress)
 
 
-def present_engines() -> tuple[str, ...]:
-    """The engines of this machine that need no GPU."""
-    from tileir.execute.engine.registry import find_engine, why_missing
-
-    return tuple(name for name in ("interpreter", "cpu") if not why_missing(find_engine(name)))
-
-
 def judge_kernels(module: Source, *, reference: Source | None = None, plan: JudgePlan | None = None) -> Verdict:
     """Judge a Python module with kernels as a sweep does: in confined child processes, against a reference.
 
@@ -135,11 +140,12 @@ def judge_kernels(module: Source, *, reference: Source | None = None, plan: Judg
     besides running and comparing (docs/guide/judging.md).  Whatever the module does, there is a verdict.
     """
     name = "module.py" if isinstance(module, bytes) else os.fspath(module)
-    item = SweepInput(name, "kernels", _content(module), b"" if reference is None else _content(reference))
+    item = SweepInput(name, "kernels", source_of(module), b"" if reference is None else source_of(reference))
     return judge_chunk([item], plan if plan is not None else JudgePlan())[0]
 
 
-def _content(source: Source) -> bytes:
+def source_of(source: Source) -> bytes:
+    """The source of a module."""
     if isinstance(source, bytes):
         return source
     if isinstance(source, str) and "\n" in source:

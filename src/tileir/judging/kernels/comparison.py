@@ -14,6 +14,7 @@ from tileir.execute.locations.wording import several
 from tileir.ir.quoting import type_text
 from tileir.judging.kernels.values import NotCarried, load, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
+from tileir.judging.tasks.input_sets import HELD_OUT, NONFINITE, SHOWN, InputSet
 from tileir.judging.verdicts.causes import DIFFERENT
 from tileir.judging.verdicts.work import Work
 
@@ -21,39 +22,57 @@ _BLOCK: Final = 1 << 20
 
 
 def compare(
-    results: str, expected: str, count: int, stated: list[float] | None, plan: JudgePlan, work: Work
+    places: list[str],
+    expected: str,
+    sets: list[InputSet],
+    stated: dict[str, list[float]] | None,
+    plan: JudgePlan,
+    work: Work,
+    *,
+    nonfinite: bool = False,
 ) -> list[dict[str, Any]]:
-    """Compare the files of two directories: the steps `results`, `correct`, `unchanged` and `deterministic`."""
-    work.begin("correct")
-    tolerance = None if stated is None else Tolerance(*stated)
+    """Compare files, whose directory `places` has for each set of inputs, with those that are expected.
+
+    The steps are `results`, one for each group of sets, `unchanged` and `deterministic`.  What results are for NaN and
+    infinity is only noted unless `nonfinite`."""
+    work.begin(SHOWN)
     most = 2 * plan.limits.file_bytes
-    found, correct, unchanged = (
-        JudgeStage("results", "passed"),
-        JudgeStage("correct", "passed"),
-        JudgeStage("unchanged", "passed"),
-    )
-    for number in range(count):
-        where = "" if count == 1 else f"inputs {number}: "
+    groups = {each.group: JudgeStage(each.group, "passed") for each in sets}
+    found, unchanged = JudgeStage("results", "passed"), JudgeStage("unchanged", "passed")
+    for number, (place, inputs) in enumerate(zip(places, sets, strict=True)):
+        where = "" if len(sets) == 1 else f"{inputs.label}: "
         wanted = _computed(expected, f"expected_{number}.bin", most)
+        # Of another group it is that group that fails.
+        step, failed = groups[inputs.group], JudgeStage("", "passed")
         try:
-            mine = _computed(results, f"results_{number}.bin", most)
+            mine = _computed(place, f"results_{number}.bin", most)
             pairs = _pairs(mine, wanted)
         except NotCarried as error:
-            found = JudgeStage("results", "failed", f"{where}{error}", "results cannot be read")
+            failed = JudgeStage("results", "failed", f"{where}{error}", "results cannot be read")
         except _OtherShapes as error:
             cause = "results with shapes or element types that the reference does not have"
-            found = JudgeStage("results", "failed", f"{where}{error}", cause)
-        if found.outcome != "passed":
-            correct, unchanged = JudgeStage("correct", "skipped"), JudgeStage("unchanged", "skipped")
-            break
-        for pair in pairs:
-            _judge_values(correct, where, pair, tolerance)
+            failed = JudgeStage("results", "failed", f"{where}{error}", cause)
+        if failed.outcome != "passed":
+            if inputs.group == SHOWN:
+                found, unchanged = failed, JudgeStage("unchanged", "skipped")
+                groups = {name: JudgeStage(name, "skipped") for name in groups}
+                break
+            _fail(step, failed.message, failed.cause)
+            continue
+        slacks: list[float | None] = [*inputs.slack] if len(inputs.slack) == len(pairs) else [None] * len(pairs)
+        for pair, slack in zip(pairs, slacks, strict=True):
+            _judge_values(step, where, pair, stated, slack)
         extra = [int(key) for key in mine.changed if key not in wanted.changed and key.isdecimal()]
         if extra and unchanged.outcome == "passed":
             message = f"{where}it changes input {min(extra)}, which the reference does not"
             unchanged = JudgeStage("unchanged", "failed", message, "it changes an input that the reference does not")
-    steps = [found, correct, unchanged, _deterministic(results, most, found.outcome == "passed")]
-    return [asdict(step) for step in steps]
+    if (hidden := groups.get(HELD_OUT)) is not None and hidden.outcome == "failed":
+        # Where and how would tell the shape.
+        groups[HELD_OUT] = JudgeStage(HELD_OUT, "failed", "results for a held-out shape are wrong", hidden.cause)
+    if (open_ones := groups.get(NONFINITE)) is not None and open_ones.outcome == "failed" and not nonfinite:
+        groups[NONFINITE] = JudgeStage(NONFINITE, "passed", open_ones.message, details={"unknown": True})
+    deterministic = _deterministic(places[0], most, found.outcome == "passed")
+    return [asdict(step) for step in (found, *groups.values(), unchanged, deterministic)]
 
 
 class Computed(NamedTuple):
@@ -100,7 +119,13 @@ def _words(value: Any) -> str:
     return f"{value.dtype.name}{list(value.shape)}" if isinstance(value, numpy.ndarray) else type_text(value)
 
 
-def _judge_values(step: JudgeStage, where: str, pair: tuple[str, Any, Any], stated: Tolerance | None) -> None:
+def _judge_values(
+    step: JudgeStage,
+    where: str,
+    pair: tuple[str, Any, Any],
+    stated: dict[str, list[float]] | None,
+    slack: float | None,
+) -> None:
     """Compare all elements; the message is about the first result that is wrong."""
     name, mine, theirs = where + pair[0], *pair[1:]
     if isinstance(theirs, str) or theirs is None:
@@ -111,7 +136,8 @@ def _judge_values(step: JudgeStage, where: str, pair: tuple[str, Any, Any], stat
     if found.shape != expected.shape:
         _fail(step, f"{name} has shape {list(found.shape)}, not {list(expected.shape)}", DIFFERENT)
         return
-    errors = Errors(found, expected, tolerance_for(expected, stated))
+    tolerance = tolerance_for(expected, stated) if slack is None else scaled_tolerance(expected, stated, slack)
+    errors = Errors(found, expected, tolerance)
     for figure, error in (("max_error", errors.greatest), ("mean_error", errors.mean)):
         step.measured[figure] = max(step.measured.get(figure, 0.0), error)
     if errors.wrong and step.outcome == "passed":
@@ -209,13 +235,14 @@ class Tolerance(NamedTuple):
     absolute: float
 
 
-def tolerance_for(expected: Array, stated: Tolerance | None) -> Tolerance:
+def tolerance_for(expected: Array, stated: dict[str, list[float]] | None = None) -> Tolerance:
     """The tolerance for one result: an element is right if it is off by at most `relative * |expected| + absolute`.
 
     Where nobody says how much that is, it depends on the element type, and the absolute part is taken of the size of
     the results, up to 1: so a softmax over ten thousand columns is not passed by zeros."""
-    if stated is not None:
-        return stated if is_inexact(expected.dtype) else Tolerance(0.0, 0.0)
+    given = stated and stated.get(expected.dtype.name, stated.get(""))
+    if given:
+        return Tolerance(*given) if is_inexact(expected.dtype) else Tolerance(0.0, 0.0)
     amount = DEFAULTS.get(expected.dtype.name, 0.0)
     if not amount or not expected.size:
         return Tolerance(amount, amount)
@@ -223,6 +250,21 @@ def tolerance_for(expected: Array, stated: Tolerance | None) -> Tolerance:
     finite = wide[numpy.isfinite(wide)]
     size = float(numpy.sqrt(numpy.mean(numpy.square(finite)))) if finite.size else 1.0
     return Tolerance(amount, amount * min(1.0, size))
+
+
+FACTOR: Final = 4.0
+"""How much farther off results may be for contents that nobody chose with a tolerance in mind."""
+
+
+def scaled_tolerance(expected: Array, stated: dict[str, list[float]] | None, slack: float) -> Tolerance:
+    """The tolerance for results of any size, which may be off by `slack` more."""
+    if not is_inexact(expected.dtype):
+        return Tolerance(0.0, 0.0)
+    relative, absolute = tolerance_for(expected, stated)
+    wide = numpy.abs(widened(expected))
+    finite = wide[numpy.isfinite(wide)]
+    size = float(numpy.sqrt(numpy.mean(numpy.square(finite)))) if finite.size else 0.0
+    return Tolerance(FACTOR * relative, FACTOR * (max(relative, absolute) * size + slack))
 
 
 def is_inexact(dtype: DType) -> bool:

@@ -25,15 +25,18 @@ from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.interface import from_bytecode, to_bytecode
 from tileir.ir.core import Operation
-from tileir.judging.kernels.values import NotCarried, dtype_named, dump, load, results_of
+from tileir.judging.kernels.values import NotCarried, dtype_named, dump, load, read_foreign, results_of
 from tileir.judging.model import JudgeStage
+from tileir.judging.tasks.input_sets import InputSet
 from tileir.judging.verdicts.launches import Launch
 
 _MOST_KEPT: Final = 32
+_MOST_RECORDED: Final = 900
+"""Launches whose order and data are recorded, of all runs."""
 _ALIGNMENT: Final = 256
 _PERTURB: Final = -6
 """The option of glibc's `mallopt` for what new memory holds: the complement of a byte."""
-_BYTE: Final = 0xFE
+UNWRITTEN_BYTE: Final = 0xFE
 """As a float this is -1.7e38 or not a number, as an integer negative."""
 
 
@@ -41,23 +44,32 @@ _BYTE: Final = 0xFE
 class ModuleReport:
     """What a child with foreign code reports of what it did: anything, where the code forges it."""
 
-    inputs: list[str] = field(default_factory=list)
-    """Digests of the sets of inputs."""
-    tolerance: list[float] | None = None
+    inputs: list[InputSet] = field(default_factory=list)
+    tolerance: dict[str, list[float]] | None = None
+    """Relative and absolute, by element type; "" for all others."""
     speedup: float | None = None
     """The least that the reference's module asks for."""
+    required: dict[str, Any] = field(default_factory=dict)
+    """What a task asks of the programs: `precision`, `operations`, `frameworks`."""
+    seed: int = 0
     seconds: list[float] = field(default_factory=list)
     launches: dict[str, int] = field(default_factory=dict)
     """How often each kernel was launched."""
+    frameworks: dict[str, str] = field(default_factory=dict)
+    """What each kernel is written in: `cutile` or `triton`."""
     kept: dict[str, int] = field(default_factory=dict)
     """Files of launches, and how often each was made."""
     not_kept: dict[str, str] = field(default_factory=dict)
+    recorded: dict[str, list[str]] = field(default_factory=dict)
+    """By the file of a run's results, the files of its launches in order; "" for one that is not recorded."""
     not_from_kernels: list[int] = field(default_factory=list)
     """Results in memory that no kernel was given."""
     torch: dict[str, int] = field(default_factory=dict)
     """Operators of torch that compute something, and how often each was called."""
     failed: JudgeStage | None = None
     """The step that failed, if one did."""
+    secret: str = ""
+    """What the report of a candidate's run must have."""
 
 
 class Launches:
@@ -65,22 +77,32 @@ class Launches:
 
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
+        self.counts: bool = True
+        """Whether launches that are kept count, or are only looked at."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
+        self.run: str = ""
+        """The run whose launches are recorded; none if empty."""
         self.report: ModuleReport = ModuleReport()
         self._ranges: list[tuple[int, int]] = []
         """The memory of arrays that kernels were given."""
         self._left: int = most_bytes
         self._prefix: str = prefix
         self._files: dict[str, str] = {}
+        """By contents."""
+        self._kinds: dict[str, str] = {}
+        """Of the run that is kept, by program, grid and layout."""
+        self._programs: dict[int, tuple[Kernel, Array]] = {}
+        """Kernels, so that their numbers stay theirs, and their bytecode."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at."""
         name = kernel_name(kernel) or "?"
-        if self.keeps:
+        if self.keeps or self.run:
             self._keep(name, kernel, grid, args, options)
         if self.runs:
             launch(kernel, grid, args, **options)
+        self.report.frameworks[name] = "triton" if is_triton_kernel(kernel) else "cutile"
         self.report.launches[name] = self.report.launches.get(name, 0) + 1
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
@@ -92,19 +114,41 @@ class Launches:
         if description.memory:
             is_triton = is_triton_kernel(kernel)
             self.report.not_kept[name] = "it takes parts of tensors" if is_triton else "it takes lists of arrays"
+            if self.run:
+                self.report.recorded.setdefault(self.run, []).append("")
             return
-        kept = _described_launch(compiled, check_grid(grid), description.values)
-        key = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes()).hexdigest()
-        if key not in self._files:
-            size = sum([region.nbytes for region in kept["regions"]])
-            if len(self._files) == _MOST_KEPT or size > self._left:
+        if id(compiled) not in self._programs:
+            self._programs[id(compiled)] = compiled, bytecode_of(compiled)
+        kept = described_launch(compiled, check_grid(grid), description.values, self._programs[id(compiled)][1])
+        size = sum([region.nbytes for region in kept["regions"]])
+        kind = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes())
+        key = kind.copy()
+        for region in kept["regions"]:
+            key.update(region.tobytes())
+        # Without a record each kind of launch is written once.
+        file = self._write((key if self.run else kind).hexdigest(), kept, size)
+        if self.run:
+            self.report.recorded.setdefault(self.run, []).append(file)
+        if not self.keeps:
+            return
+        if kind.hexdigest() not in self._kinds:
+            if not file or len(self._kinds) == _MOST_KEPT:
                 many = f"more than {_MOST_KEPT} kinds of launches"
-                self.report.not_kept[name] = many if size <= self._left else "too large"
+                self.report.not_kept[name] = "too large" if size > self._left else many
                 return
+            self._kinds[kind.hexdigest()] = file
+        kept_file = self._kinds[kind.hexdigest()]
+        self.report.kept[kept_file] = self.report.kept.get(kept_file, 0) + self.counts
+
+    def _write(self, key: str, kept: dict[str, Any], size: int) -> str:
+        """The file of a launch; empty if there is no room for it."""
+        if key not in self._files:
+            if len(self._files) == _MOST_RECORDED or size > self._left:
+                return ""
             self._left -= size
             self._files[key] = f"{self._prefix}{len(self._files)}.bin"
             Path(self._files[key]).write_bytes(dump(kept))
-        self.report.kept[self._files[key]] = self.report.kept.get(self._files[key], 0) + 1
+        return self._files[key]
 
     def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
         """Call a function, and note what it does beside launches."""
@@ -145,13 +189,17 @@ def _fill_in_c() -> None:
     """What is allocated without those functions; glibc hands out some memory as it is, other libraries lack this."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)
+            ctypes.CDLL(None).mallopt(_PERTURB, UNWRITTEN_BYTE ^ 0xFF)
 
 
-def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:
-    """A launch as values that can be carried; arrays that share memory do so in what is kept."""
+def bytecode_of(kernel: Kernel) -> Array:
     module = kernel.entry.parent_operation
     assert module is not None, "a kernel stands in a module"
+    return numpy.frombuffer(to_bytecode(module, version=BYTECODE_VERSION), numpy.uint8)
+
+
+def described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object], bytecode: Array) -> dict[str, Any]:
+    """A launch as values that can be carried; arrays that share memory do so in what is kept."""
     buffers = [buffer_of(value.array, value.name) if isinstance(value, Pointer) else None for value in values]
     ranges: list[tuple[int, int]] = []
     for low, high in sorted({(buffer.low, buffer.high) for buffer in buffers if buffer is not None}):
@@ -170,7 +218,7 @@ def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object
     return {
         "kernel": str(kernel.entry.symbol_name),
         "grid": list(grid),
-        "bytecode": numpy.frombuffer(to_bytecode(module, version=BYTECODE_VERSION), numpy.uint8),
+        "bytecode": bytecode,
         "regions": [numpy.frombuffer(ctypes.string_at(low, high - low), numpy.uint8) for low, high in ranges],
         "alignments": [low % _ALIGNMENT for low, _ in ranges],
         "values": kept_values,
@@ -192,18 +240,28 @@ class KeptLaunch(NamedTuple):
 def kept_launch(data: bytes) -> KeptLaunch:
     """A launch from its file; raises `NotCarried` for what is none."""
     held = load(data, as_numpy=True)
-
-    def arguments() -> list[Any]:
-        pairs = zip(held["regions"], held["alignments"], strict=True)
-        regions = [_region(region, int(alignment)) for region, alignment in pairs]
-        return [_argument(value, regions) for value in held["values"]]
-
     try:
         x, y, z = [int(extent) for extent in held["grid"]]
-        arguments()
-        return KeptLaunch(held["bytecode"].tobytes(), Launch(str(held["kernel"]), (x, y, z), arguments))
+        arguments_of(held)
+        launch = Launch(str(held["kernel"]), (x, y, z), lambda: arguments_of(held)[0])
+        return KeptLaunch(held["bytecode"].tobytes(), launch)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise NotCarried(f"the launch is damaged ({type(error).__name__})") from None
+
+
+def read_launch(directory: str, file: str, most: int) -> dict[str, Any]:
+    """What is recorded of a launch; raises `NotCarried` for what is none."""
+    data = read_foreign(directory, file, most)
+    kept_launch(data)
+    held: dict[str, Any] = load(data, as_numpy=True)
+    return held
+
+
+def arguments_of(held: dict[str, Any]) -> tuple[list[Any], list[Array]]:
+    """New arguments of a launch, and the memory that they are in."""
+    pairs = zip(held["regions"], held["alignments"], strict=True)
+    regions = [_region(region, int(alignment)) for region, alignment in pairs]
+    return [_argument(value, regions) for value in held["values"]], regions
 
 
 def _region(data: Array, alignment: int) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple, cast
@@ -28,11 +29,18 @@ from tileir.judging.kernels.launches import KeptLaunch, kept_launch
 from tileir.judging.kernels.runs import backend_of
 from tileir.judging.kernels.values import NotCarried, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
+from tileir.judging.tasks.requirements import check_operations, check_precision
 from tileir.judging.verdicts.launches import Results, compare_results, open_operations, ready, run
 from tileir.judging.verdicts.programs import compile_for, sanitize
 from tileir.judging.verdicts.work import Work, failed_step
 from tileir.passes.pipeline import optimize
 
+_REQUIREMENTS: Final = {"precise": "precision", "operations": "operations"}
+"""Steps that a task asks for, and its keys."""
+_SHARE_OF_OTHERS: Final = 0.1
+"""Of the time limit, after which only the launches of the first run are looked at, and none for other inputs."""
+_MOST_PROVED: Final = 4
+_PROOF_SECONDS: Final = 5.0
 _MEASURED_TARGET: Final = "cpu"
 """The target whose cost is measured, and so differs from machine to machine."""
 _TIMES: Final = 5
@@ -54,11 +62,13 @@ class KeptLaunches(NamedTuple):
         return kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
 
 
-def planned_steps(plan: JudgePlan) -> list[str]:
-    """What a plan asks for of the programs: the names of steps, as `compile sm_90`."""
-    found = ["optimize"] if plan.optimize is not None else []
+def planned_steps(plan: JudgePlan, required: dict[str, Any] | None = None) -> list[str]:
+    """What a plan, and a task, ask for of the programs: the names of steps, as `compile sm_90`."""
+    found = [step for step, key in _REQUIREMENTS.items() if required and required.get(key)]
+    found += ["optimize"] if plan.optimize is not None else []
     found += [f"compare {engine}" for engine in plan.backends if engine != backend_of(plan)]
     found += ["sanitize"] if plan.sanitize else []
+    found += ["prove"] if plan.prove else []
     found += [f"compile {target}" for target in plan.targets]
     found += [f"cost {target}" for target in plan.cost]
     if plan.time:
@@ -68,21 +78,26 @@ def planned_steps(plan: JudgePlan) -> list[str]:
 
 
 def judge_launches(
-    name: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: JudgePlan, work: Work
+    name: str, candidate: KeptLaunches, baseline: KeptLaunches, required: dict[str, Any], plan: JudgePlan, work: Work
 ) -> list[dict[str, Any]]:
-    """One step for all launches that were kept; `least` is the speedup that is required."""
+    """One step for all launches that were kept; `required` is what a task requires of them."""
     step = JudgeStage(name, "passed")
     work.begin(name)
     verb, _, about = name.partition(" ")
     try:
         _write_source(candidate)
         if verb == "cost":
-            _cost(step, about, candidate, baseline, least, plan)
+            _cost(step, about, candidate, baseline, required.get("speedup"), plan)
         elif verb == "time":
             _time(step, about, candidate, baseline, plan)
+        elif verb == "prove":
+            _prove(step, candidate, plan)
         else:
-            for kept, _ in candidate.launches(plan):
-                _judge(step, verb, about, kept, plan)
+            until = time.monotonic() + plan.limits.seconds * _SHARE_OF_OTHERS
+            for kept, count in candidate.launches(plan):
+                if not count and time.monotonic() > until:
+                    continue
+                _judge(step, verb, about, kept, required, plan)
                 if step.outcome != "passed":
                     step.message = f"{kept.launch.entry}: {step.message}"
                     break
@@ -101,7 +116,9 @@ def _write_source(kept: KeptLaunches) -> None:
         file.write(kept.source)
 
 
-def _judge(step: JudgeStage, verb: str, about: str, kept: KeptLaunch, plan: JudgePlan) -> None:
+def _judge(
+    step: JudgeStage, verb: str, about: str, kept: KeptLaunch, required: dict[str, Any], plan: JudgePlan
+) -> None:
     module, launch, first = kept.module, kept.launch, backend_of(plan)
 
     def results(program: Operation, engine: str) -> list[Results]:
@@ -115,9 +132,32 @@ def _judge(step: JudgeStage, verb: str, about: str, kept: KeptLaunch, plan: Judg
         open_bits = open_operations(module, about)
         compare_results(step, results(module, first), results(module, about), (first, about), open_bits)
     elif verb == "sanitize":
-        sanitize(step, module, launch, "auto")
+        sanitize(step, module, launch, "auto", is_complete=bool(required.get("coverage")))
+    elif verb == "precise":
+        check_precision(step, module, required["precision"])
+    elif verb == "operations":
+        check_operations(step, module, required["operations"])
     else:
         compile_for(module, about, plan, step)
+
+
+def _prove(step: JudgeStage, candidate: KeptLaunches, plan: JudgePlan) -> None:
+    """What holds for every launch of the kernels, and not only for those that were made.
+
+    A launch that a proof refutes may be one that nobody makes, so nothing fails here."""
+    from tileir.proofs.prover import prove_entry
+
+    programs = {kept.bytecode: kept for kept, count in candidate.launches(plan) if count}
+    open_questions: dict[str, None] = {}
+    seconds = min(_PROOF_SECONDS, plan.limits.seconds / 10)
+    for kept in list(programs.values())[:_MOST_PROVED]:
+        proof = prove_entry(select_entry(kept.module, kept.launch.entry), seconds=seconds)
+        found = {question: answer.verdict for question, answer in proof.answers.items()}
+        step.details.setdefault("kernels", {})[kept.launch.entry] = found
+        open_questions.update({question: None for question, verdict in found.items() if verdict != "proved"})
+    if open_questions:
+        step.details["unknown"] = True
+        step.message = f"not proved for every launch: {', '.join(open_questions)}"
 
 
 def _cost(
@@ -143,6 +183,8 @@ def _cost(
 def _estimated(kept: KeptLaunches, target: str, plan: JudgePlan) -> float:
     total = 0.0
     for each, count in kept.launches(plan):
+        if not count:
+            continue
         kernel = ready(each.module, each.launch, "auto")
         total += count * cost(kernel, each.launch.grid, each.launch.arguments(), target=target, assemble=False).seconds
     # What is shown; further digits depend on the order of additions.
@@ -153,7 +195,7 @@ def _time(step: JudgeStage, engine: str, candidate: KeptLaunches, baseline: Kept
     """The measured time of all launches of one run, and the baseline's: nothing here is the candidate's word."""
     figures = step.measured
     for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
-        for each, count in kept.launches(plan):
+        for each, count in [pair for pair in kept.launches(plan) if pair[1]]:
             kernel = compile(each.module, entry=each.launch.entry, backend=engine)
             seconds = kernel.time(each.launch.grid, each.launch.arguments(), repeat=_TIMES).median
             figures[name] = figures.get(name, 0.0) + count * seconds

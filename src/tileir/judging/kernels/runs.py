@@ -20,7 +20,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -32,9 +32,16 @@ import numpy
 
 from tileir.bridge.frames import is_compile_error
 from tileir.ir.quoting import type_text
+from tileir.judging.cheats import cheat_cause
 from tileir.judging.kernels.launches import Launches, ModuleReport, emulate
-from tileir.judging.kernels.values import NotCarried, dump, load, results_of
+from tileir.judging.kernels.tampering import watch_tampering
+from tileir.judging.kernels.values import Disguised, NotCarried, dump, load, results_of
 from tileir.judging.model import JudgePlan, JudgeStage, Outcome, digest_of
+from tileir.judging.tasks.input_sets import LAYOUTS as LAYOUTS_GROUP
+from tileir.judging.tasks.input_sets import NONFINITE as NONFINITE_GROUP
+from tileir.judging.tasks.input_sets import SHOWN, VARIANTS, InputSet, planned_sets
+from tileir.judging.tasks.settings import TaskSettings, settings_in, tolerances
+from tileir.judging.tasks.variants import CONTENTS, LAYOUTS, NONFINITE, laid_out, variants_of
 from tileir.judging.verdicts.causes import cause_of
 from tileir.judging.verdicts.work import Work, is_forbidden
 
@@ -43,6 +50,8 @@ REFERENCES: Final = ("reference", "Model", "ref_kernel")
 INPUTS: Final = ("inputs", "get_inputs", "generate_input")
 _CLASSES: Final = ("ModelNew", "Model")
 _TAKE_ALL_AS_ONE: Final = ("custom_kernel", "ref_kernel")
+_SHARE_OF_VARIANTS: Final = 0.2
+"""Of the time limit, to find contents on which a slow reference can be judged."""
 _LONGEST: Final = 4000
 """Characters of a message."""
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
@@ -54,62 +63,127 @@ def make_inputs(file: str, directory: str, plan: JudgePlan, work: Work) -> dict[
     """The reference's module writes `inputs_0.bin` and so on; their digests, and what it requires of candidates."""
     work.begin("inputs")
     try:
+        source = Path(directory, file).read_bytes()
+        task = settings_in(source)
+        settings = task or TaskSettings()
+        seed = plan.seed if settings.seed is None else settings.seed
         module = _reference(file, directory, plan, Launches(0, ""))
-        digests: list[str] = []
-        for shape in shapes_of(module):
-            for trial in range(plan.trials):
-                data = dump(case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
-                Path(f"inputs_{len(digests)}.bin").write_bytes(data)
-                digests.append(digest_of(data))
-        return asdict(ModuleReport(digests, tolerance_of(module), speedup_of(module)))
+        stated = tolerance_of(module) if settings.tolerance is None else tolerances(settings.tolerance)
+        made: list[InputSet] = []
+
+        def keep(case: Case, group: str, label: str, slack: Sequence[float] = ()) -> int:
+            data = dump(case._asdict(), "the inputs")
+            Path(f"inputs_{len(made)}.bin").write_bytes(data)
+            made.append(InputSet(digest_of(data), group, label, [*slack]))
+            return len(data)
+
+        smallest: tuple[int, Case | None] = (1 << 62, None)
+        for planned in planned_sets(settings, settings.shapes or shapes_of(module), plan.trials):
+            try:
+                case = case_of(module, seed + planned.trial, planned.shape)
+                if planned.group == VARIANTS:
+                    computes(module, REFERENCES, "reference", case)(load(dump(case.inputs)))
+            except Exception:
+                if planned.group != VARIANTS:
+                    raise
+                # A size that the reference does not take.
+                continue
+            size = keep(case, planned.group, planned.label if task is not None else f"inputs {len(made)}")
+            if planned.group == SHOWN and size < smallest[0]:
+                smallest = size, case
+        if task is not None and smallest[1] is not None:
+            for group, label, slack, case in _varied(module, smallest[1], settings, stated, plan):
+                keep(case, group, label, slack)
+        least = speedup_of(module) if settings.speedup is None else settings.speedup
+        required: dict[str, Any] = {}
+        if task is not None:
+            keys = ("precision", "operations", "frameworks", "nonfinite")
+            required = {"coverage": True, **{key: getattr(settings, key) for key in keys}}
+        return asdict(ModuleReport(made, stated, least, required))
     except BaseException as error:
         return _failed("inputs", error, file)
 
 
-def run_candidate(content: bytes, file: str, directory: str, count: int, plan: JudgePlan, work: Work) -> dict[str, Any]:
-    """The candidate's module writes `results_0.bin` and so on, `again.bin` from a second run of the first inputs, and
-    the launches of the first run: the one process in which its code runs.
+def _varied(
+    module: Any, case: Case, settings: TaskSettings, stated: dict[str, list[float]] | None, plan: JudgePlan
+) -> Iterator[tuple[str, str, list[float], Case]]:
+    """Sets of inputs like one of them, with other contents or in other memory."""
+    until = _CLOCK() + plan.limits.seconds * _SHARE_OF_VARIANTS
 
-    Return counts and seconds, which are what the candidate wants them to be if it goes that far."""
+    def evaluate(inputs: Any, is_wide: bool) -> Any:
+        return computes(module, REFERENCES, "reference", case._replace(inputs=inputs), is_wide=is_wide)(inputs)
+
+    for group, kinds in ((VARIANTS, CONTENTS), (NONFINITE_GROUP, NONFINITE)) if settings.variants else ():
+        for variant in variants_of(case.inputs, kinds, evaluate, stated):
+            yield group, variant.label, variant.slack, case._replace(inputs=variant.inputs)
+            if _CLOCK() > until:
+                return
+    for layout in LAYOUTS if settings.layouts else ():
+        yield LAYOUTS_GROUP, layout, [], case._replace(layout=layout)
+
+
+def run_candidate(
+    content: bytes, file: str, directory: str, numbers: list[int], secret: str, plan: JudgePlan, work: Work
+) -> dict[str, Any]:
+    """The candidate's module writes `results_0.bin` and so on, `again.bin` from a second run of the first inputs, and
+    the launches of the first run: the one process in which its code runs.  `numbers` are those of the inputs.
+
+    Return counts and seconds, which are what the candidate wants them to be if it goes that far; with `secret`, which
+    a report that it forges lacks, if the process is to be watched."""
     launches = Launches(plan.limits.file_bytes, "launch_")
-    step = "import"
+    step, look = "import", None
     try:
         work.begin(step)
         emulate(backend_of(plan), launches)
+        look = watch_tampering(directory, work.send) if secret else None
         module = load_module(content, directory, file, "candidate")
         find(module, CANDIDATES, "candidate")
+        if look is not None:
+            look()
         step = "run"
         work.begin(step)
-        for number in range(count):
+        for number in numbers:
             data = Path(f"inputs_{number}.bin").read_bytes()
-            for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
+            for name in (f"results_{number}.bin", *(["again.bin"] if number == 0 else [])):
                 case = Case(**load(data))
+                case = case._replace(inputs=laid_out(case.inputs, case.layout))
                 function = computes(module, CANDIDATES, "candidate", case)
-                launches.keeps = name == "results_0.bin"
-                if launches.keeps:
+                if secret:
+                    launches.run = name
+                    launches.report.recorded.setdefault(name, [])
+                launches.keeps, launches.counts = name != "again.bin", name == "results_0.bin"
+                if launches.counts:
                     function = partial(launches.watch, function)
                 launches.report.seconds.append(compute(function, case.inputs, name))
+                if look is not None:
+                    look()
     except BaseException as error:
-        return _failed("compile" if is_compile_error(error) else step, error, file)
-    return asdict(launches.report)
+        if look is not None:
+            look()
+        launches.report.failed = failure_of(error, file, "compile" if is_compile_error(error) else step)
+    return asdict(launches.report) | {"secret": secret}
 
 
-def compute_expected(file: str, directory: str, digests: list[str], plan: JudgePlan, work: Work) -> dict[str, Any]:
+def compute_expected(file: str, directory: str, made: list[InputSet], plan: JudgePlan, work: Work) -> dict[str, Any]:
     """The reference's module writes `expected_0.bin` and so on, and the launches of the baseline, which is the
     reference if there is no other; their counts and the baseline's seconds, where the plan asks for them."""
     launches = Launches(plan.limits.file_bytes, "baseline_")
+    settings = settings_in(Path(directory, file).read_bytes())
+    launches.report.seed = plan.seed if settings is None or settings.seed is None else settings.seed
     work.begin("reference")
     try:
         module = _reference(file, directory, plan, launches)
         has_baseline = hasattr(module, "baseline")
         seconds = launches.report.seconds
-        inputs = [_inputs(number, digest) for number, digest in enumerate(digests)]
+        inputs = [_inputs(number, each.digest) for number, each in enumerate(made)]
         for number, data in enumerate(inputs):
             # In arrays of its own.
             case = Case(**load(data))
             launches.keeps = number == 0 and not has_baseline
             function = computes(module, REFERENCES, "reference", case)
             seconds.append(compute(function, case.inputs, f"expected_{number}.bin"))
+            if (state := getattr(function, "state", None)) is not None:
+                Path(f"state_{number}.bin").write_bytes(dump(state(), "the model's parameters"))
         if has_baseline and (plan.time or plan.cost):
             seconds.clear()
             # Its results do not matter, and without a clock it need not run.
@@ -183,6 +257,7 @@ def failure_of(error: BaseException, file: str, step: str = "") -> JudgeStage:
     line, cause = _line(error, file), ""
     if isinstance(error, (Tampered, WrongModule, NotCarried)):
         outcome, message, line = "forbidden" if isinstance(error, Tampered) else "failed", str(error), ""
+        cause = cheat_cause("disguised-result") if isinstance(error, Disguised) else ""
     elif isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
         install = f"pip install {'cuda-tile' if package == 'cuda' else package}"
@@ -236,6 +311,8 @@ class Case(NamedTuple):
     """What the function of the reference's module gave."""
     init: Any
     """What models are made with; None if the reference has none."""
+    layout: str = ""
+    """How arrays lie in the candidate's memory, if not densely."""
 
 
 def find(module: Any, names: tuple[str, ...], what: str) -> tuple[str, Any]:
@@ -249,8 +326,11 @@ def find(module: Any, names: tuple[str, ...], what: str) -> tuple[str, Any]:
     raise WrongModule(f"there is no {what}: define {', '.join(names[:-1])} or {names[-1]}")
 
 
-def computes(module: Any, names: tuple[str, ...], what: str, case: Case) -> Callable[[Any], Any]:
-    """The function that computes with inputs; a model is made with the numbers that its seed gives."""
+def computes(
+    module: Any, names: tuple[str, ...], what: str, case: Case, *, is_wide: bool = False
+) -> Callable[[Any], Any]:
+    """The function that computes with inputs; a model is made with the numbers that its seed gives, which a wide one
+    has in float64."""
     name, found = find(module, names, what)
     seed_everything(case.seed)
     if name not in _CLASSES:
@@ -258,11 +338,15 @@ def computes(module: Any, names: tuple[str, ...], what: str, case: Case) -> Call
     model, torch = found(*_as_arguments(case.init)), sys.modules.get("torch")
     if hasattr(model, "cuda") and torch is not None:
         model = model.cuda()
+    if is_wide:
+        model = model.double()
 
     def run(inputs: Any) -> Any:
         with torch.no_grad() if torch is not None else nullcontext():
             return model(*_as_arguments(inputs))
 
+    if hasattr(model, "state_dict"):
+        run.state = lambda: list(model.state_dict().values())  # type: ignore[attr-defined]
     return run
 
 
@@ -328,18 +412,12 @@ def seed_everything(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-def tolerance_of(module: Any) -> list[float] | None:
-    """The tolerance that the reference's module states: relative and absolute."""
-    found = getattr(module, "tolerance", None)
-    if found is None:
-        return None
-    if isinstance(found, dict) and set(found) <= {"rtol", "atol"}:
-        found = (found.get("rtol", 0.0), found.get("atol", 0.0))
-    if isinstance(found, (int, float)):
-        found = (found, found)
-    if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(_is_tolerance(each) for each in found):
-        raise WrongModule("tolerance is a number, or (relative, absolute), or a dictionary with rtol and atol")
-    return [float(found[0]), float(found[1])]
+def tolerance_of(module: Any) -> dict[str, list[float]] | None:
+    """The tolerance that the reference's module states: relative and absolute, by element type."""
+    try:
+        return tolerances(getattr(module, "tolerance", None))
+    except ValueError as error:
+        raise WrongModule(f"tolerance {error}") from None
 
 
 def _is_tolerance(value: Any) -> bool:

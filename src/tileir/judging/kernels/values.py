@@ -34,6 +34,10 @@ class NotCarried(Exception):
     """What cannot be carried or read, or is not what was to be carried; the message says it in words."""
 
 
+class Disguised(NotCarried):
+    """A value that claims to be an array and is none of a library's own: it may compute when it is looked at."""
+
+
 def dump(value: object, what: str = "it") -> bytes:
     """A value as bytes; `what` begins the message if it cannot be."""
     arrays: list[dict[str, object]] = []
@@ -93,7 +97,16 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
     host = getattr(type(value), "__tileir_host_array__", None)
     if host is not None and type(value).__module__.partition(".")[0] in ("cupy", "tileir"):
         return host(value), CUPY
-    raise NotCarried(f"{what} is {type_text(value)}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
+    kind = Disguised if _pretends(value) else NotCarried
+    raise kind(f"{what} is {type_text(value)}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
+
+
+def _pretends(value: object) -> bool:
+    """Whether a value of a type that no library made can be taken for an array."""
+    kind = type(value)
+    foreign = kind.__module__.partition(".")[0] not in ("numpy", "torch", "cupy", "tileir", "builtins")
+    names = ("__array__", "__array_interface__", "__dlpack__", "__torch_function__", "__torch_dispatch__")
+    return foreign and any(hasattr(kind, name) for name in names)
 
 
 def _of_tensor(host: Any, what: str, torch: Any) -> Array:
@@ -148,6 +161,19 @@ def load(data: bytes, *, as_numpy: bool = False) -> Any:
         raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         raise NotCarried(f"the values are damaged ({type(error).__name__})") from None
+
+
+def replaced(data: bytes, change: Callable[[Array], Array]) -> bytes:
+    """A dumped value with other contents of its arrays: `change` returns one of the same shape and type."""
+    begin = len(_MAGIC) + 8
+    length = int.from_bytes(data[len(_MAGIC) : begin], "little")
+    start = begin + length + -(begin + length) % _ALIGNMENT
+    found = bytearray(data)
+    for entry in json.loads(data[begin : begin + length])["arrays"]:
+        array, _ = _read(data, start, entry)
+        new = numpy.ascontiguousarray(change(array).astype(array.dtype, copy=False).transpose(entry["order"])).tobytes()
+        found[start + entry["place"] : start + entry["place"] + len(new)] = new
+    return bytes(found)
 
 
 def _read(data: bytes, start: int, entry: Any) -> tuple[Array, str]:

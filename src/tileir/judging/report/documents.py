@@ -8,16 +8,20 @@ import json
 import os
 import re
 from dataclasses import asdict
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tileir.analyze.annotations import sarif_document
+from tileir.execute.errors import MissingDependencyError
 from tileir.ir.quoting import harmless
 from tileir.judging.model import OUTCOMES, Outcome
 from tileir.judging.report.contents import FIGURES, Contents, FailureKind, SweepEntry, failure_in
 from tileir.judging.report.tables import markdown_text
 from tileir.judging.report.text import kernels_table, kinds_table, steps_of, steps_table
+from tileir.judging.results.results import Results
+from tileir.judging.tasks.judgement import JUDGED
 
 
 def json_report(contents: Contents) -> str:
@@ -73,6 +77,39 @@ def csv_report(contents: Contents) -> str:
         figures = [f"{figure.of(entry):.{6 if figure.unit == 'seconds' else 0}f}" for figure in FIGURES]
         writer.writerows([[_no_command(name), *texts, *figures] for name in entry.names])
     return file.getvalue()
+
+
+def parquet_report(results: Results) -> bytes:
+    """A row for each program, for data frames: with the score of candidates for a task, and all steps as JSON."""
+    try:
+        pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ModuleNotFoundError:
+        raise MissingDependencyError("tables in Parquet need the package 'pyarrow': pip install pyarrow") from None
+    columns: dict[str, list[Any]] = {name: [] for name in _PARQUET}
+    for row in results.rows():
+        verdict, failure = row.verdict, row.failure
+        judged = next((step.details for step in verdict.steps if step.name == JUDGED), {})
+        values = (
+            *(row.name, row.digest, row.kind, row.size, verdict.outcome),
+            *((failure.name, failure.message) if failure is not None else ("", "")),
+            *(verdict.cause, judged.get("accepted"), judged.get("reason"), judged.get("score")),
+            *(verdict.measured.get(name) for name in ("seconds", "peak_bytes")),
+            json.dumps([asdict(step) for step in verdict.steps]),
+        )
+        for column, value in zip(columns.values(), values, strict=True):
+            column.append(value)
+    fields = [(name, getattr(pyarrow, type)()) for name, type in _PARQUET.items()]
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns, schema=pyarrow.schema(fields)), file)
+    return file.getvalue()
+
+
+_PARQUET: Final = {
+    "name": "string", "digest": "string", "kind": "string", "bytes": "int64", "outcome": "string", "step": "string",
+    "message": "string", "cause": "string", "accepted": "bool_", "reason": "string", "score": "float64",
+    "seconds": "float64", "peak_bytes": "float64", "steps": "string",
+}  # fmt: skip
+"""Columns, and the functions of pyarrow that make their types."""
 
 
 def _no_command(text: str) -> str:

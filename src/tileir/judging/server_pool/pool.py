@@ -16,6 +16,7 @@ from typing import Final
 
 from tileir.judging.inputs import IMPORTS
 from tileir.judging.model import MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, digest_of, verdict_of
+from tileir.judging.tasks.settings import settings_in, with_drawn_seed
 from tileir.judging.verdicts.causes import cause_of
 from tileir.processes.command import PIPE, Command
 from tileir.processes.messages import checked, frame, parsed, read_frame, write_all
@@ -65,6 +66,8 @@ class Request:
     plan: JudgePlan
     reference: str = ""
     """The file of that reference: only the children that work with it read it."""
+    is_task: bool = False
+    """Whether the reference is a task's, of which many candidates are judged with the same inputs."""
     imports: tuple[str, ...] = ()
     """What kernels or their reference import that takes seconds."""
 
@@ -78,8 +81,8 @@ def request_for(item: SweepInput, plan: JudgePlan, root: str) -> Request:
     path = os.path.join(root, "references", digest_of(item.reference))
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        write_file(path, item.reference)
-    return Request(replace(item, reference=b""), plan, path, imports)
+        write_file(path, with_drawn_seed(item.reference))
+    return Request(replace(item, reference=b""), plan, path, settings_in(item.reference) is not None, imports)
 
 
 class ServerDied(Exception):

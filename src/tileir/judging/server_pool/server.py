@@ -18,6 +18,7 @@ import math
 import os
 import pickle
 import shutil
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -27,17 +28,26 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.processor import processor
 from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
+from tileir.bridge.emulate import emulate
 from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile, hook_triton
-from tileir.bridge.launch import cutile, launch
+from tileir.bridge.launch import cutile, launch, prepared
 from tileir.execute.errors import MissingDependencyError
-from tileir.judging.kernels.module import TaskResult, judge_module
+from tileir.execute.launching.kernel import compile
+from tileir.judging.kernels.launches import bytecode_of, described_launch, kept_launch
+from tileir.judging.kernels.module import SharedReference, TaskResult, judge_module
+from tileir.judging.kernels.runs import seed_everything
+from tileir.judging.kernels.tampering import STEP as TAMPERING
+from tileir.judging.kernels.values import dump
 from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
 from tileir.judging.server_pool.pool import Request, not_started, python_command
+from tileir.judging.tasks.judgement import add_judgement
 from tileir.judging.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judging.verdicts.work import Part, Task, Work, step_of_exit
+from tileir.processes import landlock
 from tileir.processes.child import CAN_FORK, Child, OwnerGone, requests
 from tileir.processes.command import run_spawned
 from tileir.processes.exit_status import ExitStatus
@@ -50,6 +60,8 @@ _SMALL: Final = b'{"family": "memory", "seed": 1, "size": 16}'
 _MOST_VALUE: Final = 1 << 20
 """Bytes of JSON of a task's value: a hundred times as much of memory is needed to read some."""
 _LONGEST_NAME: Final = 200
+_MOST_SHARED: Final = 4
+"""Tasks whose inputs and expected results are kept."""
 
 
 @dataclass(slots=True)
@@ -97,6 +109,7 @@ class Children:
         self._root: Final = root
         self._owner: Final = owner
         self._kept: _KeptChild | None = None
+        self._shared: dict[tuple[str, JudgePlan], SharedReference] = {}
 
     def judge(self, request: Request) -> Verdict:
         item, plan = request.item, request.plan
@@ -177,8 +190,23 @@ class Children:
             return _task_result(reports, plan)
 
         with scratch_directory(self._root) as scratch:
-            steps = judge_module(item, plan, scratch, run_task, request.reference)
-        return _verdict(item, plan, steps, reports, begun)
+            steps = judge_module(item, plan, scratch, run_task, request.reference, self._shared_reference(request))
+        verdict = _verdict(item, plan, steps, reports, begun)
+        if request.is_task:
+            add_judgement(verdict)
+        return verdict
+
+    def _shared_reference(self, request: Request) -> SharedReference | None:
+        """What candidates for a task share, where they are kept from reading it."""
+        if not request.is_task or not landlock.version():
+            return None
+        key = request.reference, request.plan
+        if key not in self._shared:
+            if len(self._shared) == _MOST_SHARED:
+                oldest = self._shared.pop(next(iter(self._shared)))
+                shutil.rmtree(oldest.directory, ignore_errors=True)
+            self._shared[key] = SharedReference(tempfile.mkdtemp(prefix="shared-", dir=self._root))
+        return self._shared[key]
 
 
 class _KeptChild:
@@ -252,13 +280,15 @@ def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
     report = reports[-1]
     if not report.status.is_finished:
         output = b"".join([each.output for each in reports])
-        return TaskResult(None, step_of_exit(report.last, report.status, output, plan.limits.seconds))
+        ended = step_of_exit(report.last, report.status, output, plan.limits.seconds)
+        return TaskResult(None, ended, report.steps)
     if report.value is not None:
-        return TaskResult(report.value, JudgeStage(report.last, "passed"))
-    if report.steps and report.steps[-1].outcome not in FINE:
+        return TaskResult(report.value, JudgeStage(report.last, "passed"), report.steps)
+    steps = [step for step in report.steps if step.name != TAMPERING]
+    if steps and steps[-1].outcome not in FINE:
         # What the task itself could not help: a limit, or a defect.
-        last = report.steps[-1]
-        return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause))
+        last = steps[-1]
+        return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause), report.steps)
     # Foreign code reported something in the place of the task.
     message = "it reports its end, and not what it did"
     return TaskResult(None, JudgeStage(report.last, "forbidden", message, message))
@@ -358,5 +388,16 @@ def _launch_one(ct: Any) -> None:
         ct.store(out, (block, 0), powers / total)
 
     x = numpy.ones((2, 15), numpy.float32)
+    seed_everything(0)
+    kernel = ct.kernel(sums)
     for backend in ("auto", "interpreter"):
-        launch(ct.kernel(sums), 2, (x, numpy.empty_like(x)), backend=backend, threads=1)
+        launch(kernel, 2, (x, numpy.empty_like(x)), backend=backend, threads=1, sanitize="all")
+    # Of modules that were imported by that.
+    hook_cutile(ct)
+    with emulate(backend="interpreter"):
+        ct.launch(None, (2,), ct.kernel(sums), (x, numpy.empty_like(x)))
+    # As a child keeps a launch, and another one reads and estimates it.
+    compiled, description = prepared(kernel, (x, numpy.empty_like(x)), "interpreter", False, False)
+    kept = kept_launch(dump(described_launch(compiled, (2, 1, 1), description.values, bytecode_of(compiled))))
+    again = compile(kept.module, entry=kept.launch.entry, backend="interpreter", exact=True)
+    cost(again, kept.launch.grid, kept.launch.arguments(), assemble=False)

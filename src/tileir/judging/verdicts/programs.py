@@ -133,10 +133,19 @@ class _ProgramSteps:
             sanitize(step, self._subject.module, launch, _DEFINITION, "tile")
 
 
-def sanitize(step: JudgeStage, module: Operation, launch: Launch, engine: str, names: Names | None = None) -> None:
-    """Launch with the sanitizer, and fail the step if it finds something."""
+def sanitize(
+    step: JudgeStage,
+    module: Operation,
+    launch: Launch,
+    engine: str,
+    names: Names | None = None,
+    *,
+    is_complete: bool = False,
+) -> None:
+    """Launch with the sanitizer, and fail the step if it finds something; `is_complete` also finds what is not
+    written."""
     try:
-        ready(module, launch, engine).launch(launch.grid, launch.arguments(), sanitize=True)
+        ready(module, launch, engine).launch(launch.grid, launch.arguments(), sanitize="all" if is_complete else True)
     except SanitizerError as error:
         message, findings = error.report.render(names), error.report.findings
         step.outcome = "failed"

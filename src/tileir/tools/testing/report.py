@@ -17,9 +17,9 @@ from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, painter, refusing
-from tileir.tools.output import check_target, write_output
+from tileir.tools.output import check_target, write_bytes, write_output
 
-FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
+FORMATS = ("text", "json", "csv", "parquet", "markdown", "sarif", "junit")
 
 USAGE = Usage(
     "tileir report",
@@ -71,6 +71,10 @@ def run(given: Arguments) -> int:
             count = extract(results, contents, given.value("extract"))
             if not is_quiet:
                 print(f"{harmless(given.value('extract'))}: {count:,} files", file=sys.stderr)
+        if format == "parquet":
+            given.refuse(("show", "compare"), "is text or JSON")
+            write_bytes(output, documents.parquet_report(results), "a table in Parquet is")
+            return EXIT_FINE
         if given.has("show"):
             digest = digest_named(contents, given.value("show"))
             _check_format(format, "show", "text", "json")

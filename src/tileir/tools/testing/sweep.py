@@ -12,11 +12,13 @@ from tileir.execute.engine.registry import find_engine
 from tileir.execute.gpu.gpus import target_named as gpu_named
 from tileir.ir.quoting import harmless
 from tileir.judging.errors import SweepError
-from tileir.judging.executor.sweep import present_engines, sweep
+from tileir.judging.executor.sweep import sweep
 from tileir.judging.inputs import SeedRange
 from tileir.judging.model import JudgePlan, ProcessLimits
 from tileir.judging.report.tables import shortened
 from tileir.judging.report.text import progress_line, progress_summary
+from tileir.judging.tasks.plans import plan_for, present_engines
+from tileir.judging.tasks.settings import read_task
 from tileir.terminal import Progress, paint
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -59,6 +61,7 @@ USAGE = Usage(
         options.TARGET.with_help("the GPUs of --compile and --cost, as h100,sm_100 (default: h200)"),
         Option("--time", "also time each backend"),
         Option("--reference PATH", "what Python modules are judged against, or a directory with one for each"),
+        Option("--task TASK", "what Python modules are candidates for: the checks and scores of tileir judge"),
         Option("--trials N", "Python modules: seeds of inputs for each shape (default: 3)"),
         Option("--tolerance X", "Python modules: how far off results may be, relative and absolute"),
         Option("--speedup X", "Python modules: least speedup over the baseline, by costs"),
@@ -96,7 +99,8 @@ came of it; 'tileir docs sweep' describes the file, and sweeps on many machines.
 def run(given: Arguments) -> int:
     if not given.operands and not given.has("seeds"):
         raise ToolFailure("nothing to judge: give files, directories or archives, or --seeds 0:1000")
-    path, plan, seeds = given.value("output", RESULTS), _plan(given), _seeds(given)
+    task = given.value("task")
+    path, plan, seeds = given.value("output", RESULTS), _task_plan(given) if task else _plan(given), _seeds(given)
     retry, reference = given.names("retry"), given.value("reference")
     if reference and not os.path.exists(reference):
         raise ToolFailure(f"cannot read the reference '{reference}': No such file or directory")
@@ -111,6 +115,7 @@ def run(given: Arguments) -> int:
                 seeds=seeds,
                 plan=plan,
                 reference=reference or None,
+                task=task or None,
                 jobs=given.number("jobs") or None,
                 dask=given.value("dask") or None,
                 retry=retry,
@@ -134,6 +139,21 @@ def run(given: Arguments) -> int:
     if given.has("html"):
         write_page(path, given.value("html"), given.has("quiet"))
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT
+
+
+def _task_plan(given: Arguments) -> JudgePlan:
+    """What a task says, with what the command line replaces."""
+    words = ("compile", "cost", "sanitize", "time", "trials", "tolerance", "speedup", "seed", "O", "reference")
+    given.refuse(words, "is what the task says: leave it out")
+    settings = read_task(given.value("task")).settings
+    engines, targets = given.names("backend"), given.names("target")
+    return plan_for(
+        settings,
+        targets[0] if targets else None,
+        engines[0] if engines else None,
+        given.seconds("timeout") or None,
+        given.size("memory-limit", 0) or None,
+    )
 
 
 def _plan(given: Arguments) -> JudgePlan:
