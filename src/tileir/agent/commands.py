@@ -20,6 +20,7 @@ _CPP: Final = re.compile(r"\b__tile_global__\b")
 _PYTHON: Final = re.compile(r"^\s*(?:import|from)\s+\w", re.MULTILINE)
 _MOST_SECONDS: Final = 600.0
 _MORE_SECONDS: Final = 10.0
+_WRONG_CALL: Final = 2
 _MOST_SOURCE: Final = 1 << 20
 
 _NEXT: Final[dict[tuple[str, bool], str]] = {
@@ -220,6 +221,8 @@ class Tools:
         output = self._workers.run(request)
         if output.status == EXIT_TIMED_OUT:
             following = "Use smaller arrays or a smaller grid, or state more seconds."
+        elif confines and output.status == _WRONG_CALL:
+            following = "Correct the task: call search with 'judge task reference inputs'."
         else:
             following = _NEXT[tool, output.status == 0]
         return self._pages.answer(output.status, output.text, following)
