@@ -204,6 +204,18 @@ def test_division_is_not_hoisted() -> None:
     assert "may be undefined at 'divi'" in str(equivalent(inside, hoisted))
 
 
+def test_part_that_a_tile_does_not_have_is_undefined() -> None:
+    text = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %a: tile<i32>) {
+      %lanes = iota : tile<8xi32>
+      %number = constant <i32: NUMBER> : tile<i32>
+      %part = extract %lanes[%number] : tile<8xi32> -> tile<4xi32>
+      %t = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token return } }"""
+    first, second, outside = [tileir.parse(text.replace("NUMBER", number)) for number in "012"]
+    assert equivalent(first, second).verdict == "proved"
+    assert equivalent(outside, first).verdict == "proved"
+    assert equivalent(first, outside).verdict != "proved"
+
+
 def test_loop_that_might_not_end_stays() -> None:
     text = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %a: tile<i32>) {
       %zero = constant <i32: 0> : tile<i32>

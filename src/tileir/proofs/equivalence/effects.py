@@ -28,8 +28,10 @@ from tileir.dialect.ops import (
     CONSTANT,
     CONTINUE,
     DIVI,
+    EXTRACT,
     FOR,
     IF,
+    INSERT,
     JOIN_TOKENS,
     LOOP,
     MAKE_TOKEN,
@@ -50,6 +52,7 @@ from tileir.proofs.equivalence.promises import NO_PROMISES, THROUGH, in_order, o
 from tileir.proofs.equivalence.trace import Body, Bounds, Effect, Obligation, Promises, Split, Trace, Unsupported
 from tileir.proofs.equivalence.value_graph import Graph, Term
 from tileir.proofs.equivalence.value_rules import applied, payload_of
+from tileir.rewrite.fact import shape_of
 from tileir.rewrite.facts import Facts
 
 # Kinds of the terms of loops, and of what must hold there.
@@ -222,8 +225,19 @@ class Summary:
             divisor = operands[1].bits
             is_safe = divisor is not None and divisor not in (0, (1 << max(operands[1].width, 1)) - 1)
             is_safe = (is_safe or (declaration is REMI and self._is_divisor(operation.operands[1]))) and not promises
+        if declaration in (EXTRACT, INSERT):
+            is_safe = self._is_part(operation, operands)
         if not is_safe:
             self._oblige(path, self.graph.make(declaration, None, operands, payload), operation, promises)
+
+    def _is_part(self, operation: Operation, operands: list[Term]) -> bool:
+        """Whether the part of a tile that is extracted or replaced is known to be one of it."""
+        inserts = operation.declaration is INSERT
+        part = shape_of(operation.operands[0].type if inserts else operation.results[0].type)
+        whole = operands[1 if inserts else 0].shape
+        indices = [each.bits for each in operands[1 + inserts :]]
+        counts = [full // extent for full, extent in zip(whole, part, strict=True)]
+        return all(index is not None and index < count for index, count in zip(indices, counts, strict=True))
 
     def _is_divisor(self, value: Value) -> bool:
         """Whether a number is known not to be zero."""
