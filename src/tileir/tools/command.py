@@ -102,7 +102,7 @@ def _split_advice(diagnostic: Diagnostic) -> None:
     # Imported here: only failures need it.
     import re
 
-    found = re.fullmatch(rf"(.+?): ((?:{_ADVICE})\b.+)", diagnostic.message, re.DOTALL)
+    found = re.fullmatch(rf"(\S+ .+?): ((?:{_ADVICE})\b.+)", diagnostic.message, re.DOTALL)
     if found is not None:
         diagnostic.message = found[1]
         diagnostic.notes.insert(0, help_note(found[2]))
