@@ -217,4 +217,4 @@ def test_processes_report_what_one_does(tree: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("jobs", ["0", "-1", "many", "99999"])
 def test_number_of_processes_is_a_number(tree: Path, jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.run(["a.mlir", f"--jobs={jobs}"]) == 2
-    assert capsys.readouterr().err == f"error: '--jobs {jobs}': give a number from 1 to 9999\n"
+    assert capsys.readouterr().err == f"error: '--jobs {jobs}' is not valid\nhelp: give a number from 1 to 9999\n"

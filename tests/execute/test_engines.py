@@ -204,11 +204,11 @@ def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.Ca
     assert run("--grid=4", "-o", f"0={target}") == (0, "", "")
     assert numpy.load(target).tolist() == [12, 12]
     assert run("--dump=names") == (0, "constant\naddi\nreturn\n", "")
-    assert run(entry="looping") == (1, "", "error: toys have no loops: compile with backend='cpu'\n")
+    assert run(entry="looping") == (1, "", "error: toys have no loops\nhelp: compile with backend='cpu'\n")
     for options, words in (
-        (["--sanitize"], "--sanitize is for the interpreter: add --backend interpreter"),
-        (["--trace=0"], "--trace is for the interpreter: add --backend interpreter"),
-        (["--threads=2"], "--threads is for the CPU backend: add --backend cpu"),
+        (["--sanitize"], "--sanitize is for the interpreter\nhelp: add --backend interpreter"),
+        (["--trace=0"], "--trace is for the interpreter\nhelp: add --backend interpreter"),
+        (["--threads=2"], "--threads is for the CPU backend\nhelp: add --backend cpu"),
     ):
         assert run(*options) == (2, "", f"error: {words}\n")
 

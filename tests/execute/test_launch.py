@@ -357,7 +357,7 @@ def test_a_command_that_runs_names_the_package_that_is_missing() -> None:
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert (found.returncode, found.stdout) == (1, ""), options
         assert found.stderr.startswith("error: running programs needs NumPy and ml_dtypes ("), options
-        assert found.stderr.endswith("): pip install 'tileir[run]'\n"), options
+        assert found.stderr.endswith(")\nhelp: pip install 'tileir[run]'\n"), options
 
 
 def test_a_program_as_deep_as_the_parser_takes_runs() -> None:

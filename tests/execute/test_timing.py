@@ -145,7 +145,7 @@ def test_run_shows_times_and_rates(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--time=0"], "'--time 0': give a number from 1 on"),
+        (["--time=0"], "'--time 0' is not valid\nhelp: give a number from 1 on"),
         (["--time", "--sanitize"], "--sanitize and --time exclude each other"),
         (["--time", "--trace", "0"], "--trace and --time exclude each other"),
     ],

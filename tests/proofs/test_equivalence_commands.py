@@ -65,8 +65,8 @@ def test_diff_says_which_of_the_three_it_is(
     [
         (["--prove", "--semantic"], "'--semantic' and '--prove' exclude each other"),
         (["--prove", "-s"], "--prove shows results, and --summary the programs"),
-        (["--prove", "--runs", "2"], "is about running the programs: add --semantic"),
-        (["--entry", "k"], "is about what programs compute: add --semantic or --prove"),
+        (["--prove", "--runs", "2"], "is about running the programs\nhelp: add --semantic"),
+        (["--entry", "k"], "is about what programs compute\nhelp: add --semantic or --prove"),
         (["--prove", "--entry", "missing"], "the first program has no kernel @missing: it has @vector_add"),
     ],
 )

@@ -101,6 +101,7 @@ NEEDS_NUMPY = [
     [*RUN, "--threads", "2"],
     ["run", "--dump", "llvm", "examples/vector_add.mlir"],
     ["tune", *RUN[1:]],
+    ["prove", "examples/vector_add.mlir"],
     [*COST, "--target", "cpu"],
     [*COST, "--measure"],
     ["explore", *RUN[1:], "--html", "{folder}/page.html"],
@@ -142,7 +143,7 @@ def test_what_needs_nothing_works_and_the_rest_names_its_extra(tmp_path: Path) -
         if command in NEEDS_NUMPY:
             # As with diff, 1 says that there are differences.
             assert status == (2 if command[0] == "diff" else 1) and out == "", command
-            assert error.count("\n") == 1 and error.endswith("pip install 'tileir[run]'\n"), (command, error)
+            assert error.count("\n") == 2 and error.endswith("help: pip install 'tileir[run]'\n"), (command, error)
         else:
             # One of the examples is wrong on purpose.
             assert status == (1 if command[1:2] == ["examples"] else 0), (command, error)
@@ -160,7 +161,7 @@ def test_without_llvm_the_interpreter_runs(tmp_path: Path) -> None:
     for command, (status, out, error) in zip(commands, found, strict=True):
         if command in native:
             assert (status, out) == (1, ""), command
-            assert error.count("\n") == 1 and "pip install 'tileir[cpu]'" in error, (command, error)
+            assert error.count("\n") == 2 and "help: pip install 'tileir[cpu]'" in error, (command, error)
         else:
             assert status == 0 and "argument 2: " in out and "[2, 2, 2, 2, 2, 2, ...]" in out, (command, error)
 

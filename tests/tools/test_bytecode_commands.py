@@ -117,7 +117,7 @@ def test_as_does_not_write_to_a_terminal(
     monkeypatch.setattr(sys, "stdout", output)
     assert assemble.run([text]) == 2
     assert output.written() == b""
-    assert capsys.readouterr().err == "error: bytecode is not written to a terminal: use '-o FILE'\n"
+    assert capsys.readouterr().err == "error: bytecode is not written to a terminal\nhelp: use '-o FILE'\n"
 
 
 def test_as_takes_bytecode_of_another_version(bytecode: str, tmp_path: Path) -> None:

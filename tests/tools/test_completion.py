@@ -176,4 +176,4 @@ def test_every_option_and_pass_is_in_every_script(scripts: Path) -> None:
 
 def test_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["completion", "tcsh"]) == 2
-    assert capsys.readouterr().err == "error: there is no script for 'tcsh': use bash, zsh, fish\n"
+    assert capsys.readouterr().err == "error: there is no script for 'tcsh'\nhelp: use bash, zsh, fish\n"

@@ -52,13 +52,13 @@ def test_array_of_any_size_is_not_made(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["--target", "h900"], 2, f"there is no target 'h900': choose one of {', '.join([*GPUS, 'cpu'])}"),
-        (["--grid", "0"], 1, "the grid has extent 0 along x: launch at least one tile block"),
+        (["--target", "h900"], 2, f"there is no target 'h900'\nhelp: choose one of {', '.join([*GPUS, 'cpu'])}"),
+        (["--grid", "0"], 1, "the grid has extent 0 along x\nhelp: launch at least one tile block"),
         (["--grid", "x"], 2, "'x' is no grid"),
         (["--grid", "1,70000"], 1, "the grid has extent 70000 along y"),
         (["--arg", "zeros:f32"], 2, "give a type and extents"),
         (["--arg", "what"], 2, "'what' is no argument"),
-        (["--entry", "other"], 2, "the module has no entry @other: choose one of @vector_add"),
+        (["--entry", "other"], 2, "the module has no entry @other\nhelp: choose one of @vector_add"),
         (ARRAYS, 1, "@vector_add takes 4 arguments"),
     ],
 )

@@ -74,7 +74,7 @@ def test_names_count_unless_they_are_ignored(capsys: pytest.CaptureFixture[str],
     ("arguments", "message"),
     [
         (["-u", "-s"], "'--unified' and '--summary' exclude each other"),
-        (["--context", "few"], "'few' is no number of lines: give one, or all"),
+        (["--context", "few"], "'few' is no number of lines\nhelp: give one, or all"),
     ],
 )
 def test_mistakes_are_trouble(

@@ -67,11 +67,11 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         ([VECTOR_ADD, "--arg", "what"], 2, "'what' is no argument"),
         ([VECTOR_ADD, "--entry", "other"], 2, "the module has no entry @other"),
         ([VECTOR_ADD, "--target", "h900"], 2, "--target: there is no target 'h900'"),
-        ([VECTOR_ADD, "--port", "70000"], 2, "'--port 70000': give a number from 0 to 65535"),
+        ([VECTOR_ADD, "--port", "70000"], 2, "'--port 70000' is not valid\nhelp: give a number from 0 to 65535"),
         (
             [VECTOR_ADD, "--memory-limit", "much"],
             2,
-            "'--memory-limit much' is no size: give one with its unit, as 512M or 4G",
+            "'--memory-limit much' is no size\nhelp: give one with its unit, as 512M or 4G",
         ),
         ([VECTOR_ADD, "--memory-limit", "0"], 2, "'--memory-limit 0' is no size"),
         ([VECTOR_ADD, "--launch", "2"], 2, "--launch is for a script"),

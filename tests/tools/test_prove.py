@@ -80,7 +80,7 @@ def test_a_kernel_is_chosen_by_name(files: Path, capfd: pytest.CaptureFixture[st
     ("options", "words"),
     [
         (["--assume", "rows > 0"], "names 'rows', which is no integer parameter"),
-        (["--grid", "1,"], "'1,' is no grid: give one to three expressions"),
+        (["--grid", "1,"], "'1,' is no grid\nhelp: give one to three expressions"),
         (["--timeout", "soon"], "is no time"),
     ],
 )

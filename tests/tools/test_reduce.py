@@ -93,7 +93,7 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
         ([], "choose what is interesting"),
         (["--interesting", "no-such-command-here"], "cannot run 'no-such-command-here'"),
         (["--interesting", "'"], "is no command line"),
-        (["--interesting", "true", "-j", "0"], "'--jobs 0': give a number from 1 to 1024"),
+        (["--interesting", "true", "-j", "0"], "'--jobs 0' is not valid\nhelp: give a number from 1 to 1024"),
         (["--interesting", "true", "--timeout", "x"], "is no time"),
         (["--crashes", "--backend", "abacus"], "there is no backend 'abacus'"),
         (["--differs", "--backend", "interpreter,abacus"], "there is no backend 'abacus'"),

@@ -122,11 +122,15 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--grid", "a"], 2, "'a' is no grid: give one to three numbers"),
+        (["--grid", "a"], 2, "'a' is no grid\nhelp: give one to three numbers"),
         (["--grid", "0"], 1, "the grid has extent 0 along x"),
         (["--arg", "1"], 1, "takes 4 arguments"),
         (["--arg", "zeros:f99:4"], 2, "'f99' in 'zeros:f99:4' is no element type"),
-        (["--arg", "zeros:f32"], 2, "'zeros:f32' is not an array: give a type and extents, as in zeros:f32:64x64"),
+        (
+            ["--arg", "zeros:f32"],
+            2,
+            "'zeros:f32' is not an array\nhelp: give a type and extents, as in zeros:f32:64x64",
+        ),
         (["--arg", "nonsense"], 2, "'nonsense' is no argument"),
         (["--arg", "missing.npy"], 2, "cannot read 'missing.npy'"),
         (["--arg", "zeros:f32:4", "-o", "c.npy"], 2, "'-o c.npy' makes no sense"),
@@ -136,10 +140,14 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
             2,
             "argument 2 is not an array of this launch, its arrays are 1",
         ),
-        (["--arg", "zeros:f32:99999999999999"], 2, "'zeros:f32:99999999999999' does not fit in memory: give smaller"),
-        (["--arg", "rand:i8:99999999999x99999999999"], 2, "does not fit in memory: give smaller extents"),
+        (
+            ["--arg", "zeros:f32:99999999999999"],
+            2,
+            "'zeros:f32:99999999999999' does not fit in memory\nhelp: give smaller",
+        ),
+        (["--arg", "rand:i8:99999999999x99999999999"], 2, "does not fit in memory\nhelp: give smaller extents"),
         (["--schedule", "sideways"], 2, "there is no schedule 'sideways'"),
-        (["--entry", "other"], 2, "the module has no entry @other: choose one of @vector_add"),
+        (["--entry", "other"], 2, "the module has no entry @other\nhelp: choose one of @vector_add"),
         (["--backend", "abacus"], 2, "there is no backend 'abacus'"),
     ],
 )
@@ -205,25 +213,41 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--threads", "2", "--backend", "interpreter"], 2, "--threads is for the CPU backend: add --backend cpu"),
-        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU backend: add --backend cpu"),
-        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU backend: add --backend cpu"),
-        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU backend: add --backend cpu"),
-        (["--backend", "cpu", "--trace", "0"], 2, "--trace is for the interpreter: add --backend interpreter"),
-        (["--backend", "cpu", "--sanitize=all"], 2, "--sanitize=all is for the interpreter: add --backend interpreter"),
-        (["--sanitize=some"], 2, "'some' is not a value of '--sanitize': use errors or all"),
-        (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan is for the interpreter: add --backend interpreter"),
+        (
+            ["--threads", "2", "--backend", "interpreter"],
+            2,
+            "--threads is for the CPU backend\nhelp: add --backend cpu",
+        ),
+        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU backend\nhelp: add --backend cpu"),
+        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU backend\nhelp: add --backend cpu"),
+        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU backend\nhelp: add --backend cpu"),
+        (["--backend", "cpu", "--trace", "0"], 2, "--trace is for the interpreter\nhelp: add --backend interpreter"),
+        (
+            ["--backend", "cpu", "--sanitize=all"],
+            2,
+            "--sanitize=all is for the interpreter\nhelp: add --backend interpreter",
+        ),
+        (["--sanitize=some"], 2, "'some' is not a value of '--sanitize'\nhelp: use errors or all"),
+        (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan is for the interpreter\nhelp: add --backend interpreter"),
         (
             ["--backend", "cpu", "--schedule", "reverse"],
             2,
-            "--schedule is for the interpreter: add --backend interpreter",
+            "--schedule is for the interpreter\nhelp: add --backend interpreter",
         ),
         (["--backend", "cpu", "--exact", "--fast"], 2, "--exact and --fast contradict each other"),
-        (["--backend", "cpu", "--threads", "none"], 2, "'--threads none': give a number from 1 on"),
-        (["--backend", "cpu", "--threads", "0"], 2, "'--threads 0': give a number from 1 on"),
+        (["--backend", "cpu", "--threads", "none"], 2, "'--threads none' is not valid\nhelp: give a number from 1 on"),
+        (["--backend", "cpu", "--threads", "0"], 2, "'--threads 0' is not valid\nhelp: give a number from 1 on"),
         (["--dump", "asm", "-o", "0=c.npy"], 2, "--output is about a launch, and --dump runs nothing"),
-        (["--dump", "wasm"], 2, "there is no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"),
-        (["--dump", "asm", "--cpu", "zx81"], 2, "there is no CPU 'zx81' to make code for: choose one of native, "),
+        (
+            ["--dump", "wasm"],
+            2,
+            "there is no stage 'wasm' to dump\nhelp: choose one of tiles, loops, llvm, llvm-opt, asm",
+        ),
+        (
+            ["--dump", "asm", "--cpu", "zx81"],
+            2,
+            "there is no CPU 'zx81' to make code for\nhelp: choose one of native, ",
+        ),
     ],
 )
 def test_what_makes_no_sense_together_is_told(
@@ -275,7 +299,10 @@ def test_trace_prints_the_values_of_one_block(capsys: pytest.CaptureFixture[str]
     assert out.startswith("tile block (2, 0, 0)\n  %block = get_tile_block_id  tile<i32>  2\n")
     assert "  %x = load_ptr_tko  tile<128xi32>  min 256, max 383, mean 319.5  [256, 257," in out
     status, out, err = tool(capsys, *RACY, "--trace", "4")
-    assert (status, out) == (2, "") and "'--trace 4' is no tile block of the grid: give one from 0,0,0 to 3,0,0" in err
+    assert (status, out) == (
+        2,
+        "",
+    ) and "'--trace 4' is no tile block of the grid\nhelp: give one from 0,0,0 to 3,0,0" in err
     for wrong in ("a", "0,0,0,0", "-1"):
         status, out, err = tool(capsys, *RACY, "--trace", wrong)
         assert (status, out) == (2, "") and f"'--trace {wrong}' is no tile block of the grid" in err

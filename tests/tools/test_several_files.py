@@ -54,9 +54,9 @@ def test_a_wrong_file_is_named_and_does_not_stop_the_others(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a", "b", "-o", "c"], "'-o' names one file, and there are 2: use '--output-dir DIR'"),
+        (["a", "b", "-o", "c"], "'-o' names one file, and there are 2\nhelp: use '--output-dir DIR'"),
         (["a", "-o", "c", "--output-dir", "d"], "'-o' and '--output-dir' exclude each other"),
-        (["-", "--output-dir", "d"], "standard input has no name for '--output-dir': use '-o FILE'"),
+        (["-", "--output-dir", "d"], "standard input has no name for '--output-dir'\nhelp: use '-o FILE'"),
         (["x/a.mlir", "y/a.bc", "--output-dir", "d"], "'x/a.mlir' and 'y/a.bc' would both become 'a"),
         (["a", "--output-dir", "first.mlir"], "cannot make the directory 'first.mlir': File exists"),
     ],

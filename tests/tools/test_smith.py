@@ -75,16 +75,16 @@ def test_families_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--seed", "-1"], "'--seed -1': give a number from 0 on"),
-        (["--count", "2"], "several programs go to a directory: add '-o DIR', or '--json'"),
+        (["--seed", "-1"], "'--seed -1' is not valid\nhelp: give a number from 0 on"),
+        (["--count", "2"], "several programs go to a directory\nhelp: add '-o DIR', or '--json'"),
         (["--count", "2", "--json", "--expected", "x.npz"], "'--expected' names one file"),
-        (["--json", "-o", "x.mlir"], "'--json' prints to standard output: leave out '-o'"),
-        (["--family", "all"], "there is no family 'all' of programs: arithmetic,"),
+        (["--json", "-o", "x.mlir"], "'--json' prints to standard output\nhelp: leave out '-o'"),
+        (["--family", "all"], "there is no family 'all' of programs\nhelp: choose one of arithmetic,"),
         (["--ops", "addx"], "there is no operation 'addx' that programs could be made of"),
         (["--ops", ","], "'--ops' needs names, separated by commas"),
         (
             ["--bytecode-version", "14"],
-            "'14' is not a value of '--bytecode-version': use 13.1, 13.2, 13.3, 13.4 or 13.5",
+            "'14' is not a value of '--bytecode-version'\nhelp: use 13.1, 13.2, 13.3, 13.4 or 13.5",
         ),
         (["-o", "/nowhere/at/all.mlir"], "cannot write '/nowhere/at/all.mlir'"),
     ],

@@ -115,7 +115,7 @@ class Arguments:
         number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
         if not least <= number <= most:
             bounds = f"from {least} on" if most >= 1 << 31 else f"from {least} to {most}"
-            raise ToolFailure(f"'--{name} {text}': give a number {bounds}")
+            raise ToolFailure(f"'--{name} {text}' is not valid: give a number {bounds}")
         return number
 
     def seconds(self, name: str, default: float = 0.0) -> float:

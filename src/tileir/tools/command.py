@@ -84,7 +84,28 @@ def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     if not diagnostics:
         return
     with_suggestions(diagnostics, given)
+    for each in diagnostics:
+        _split_advice(each)
     print(render_all(diagnostics, paint=painter(given, sys.stderr)), file=sys.stderr)
+
+
+_ADVICE = (
+    "add|call|choose|compile with|give|install|keep|launch|leave|make|move|name|pass|pip install|put|raise|set|start"
+    "|state|try|use|write"
+)
+
+
+def _split_advice(diagnostic: Diagnostic) -> None:
+    """Show what to do as help: messages without a position are 'what is wrong: what to do', as exceptions show them."""
+    if diagnostic.severity != "error" or diagnostic.location is not UNKNOWN:
+        return
+    # Imported here: only failures need it.
+    import re
+
+    found = re.fullmatch(rf"(\S+ .+?): ((?:{_ADVICE})\b.+)", diagnostic.message, re.DOTALL)
+    if found is not None:
+        diagnostic.message = found[1]
+        diagnostic.notes.insert(0, help_note(found[2]))
 
 
 def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | None:

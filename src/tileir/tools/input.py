@@ -118,7 +118,7 @@ def is_script(path: str) -> bool:
 def refuse_script(path: str, instead: str) -> None:
     """Refuse a script where a command needs a file with a program; `instead` is a command that takes scripts."""
     if is_script(path) and os.path.isfile(path):
-        raise ToolFailure(f"'{path}' is a Python script: {instead.format(path)}")
+        raise ToolFailure(f"'{path}' is a Python script", help=instead.format(path))
 
 
 def script_arguments(given: Arguments, *for_files: str) -> list[str]:

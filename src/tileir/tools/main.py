@@ -77,7 +77,8 @@ def run(arguments: list[str]) -> int:
     from tileir.tools.command import complain
 
     kind = "option" if name.startswith("-") else "command"
-    complain(Arguments("tileir"), UsageFailure(f"unknown {kind} '{name}'", help=did_you_mean(name, COMMANDS)))
+    hint = _SANITIZE if name == "sanitize" else did_you_mean(name, COMMANDS)
+    complain(Arguments("tileir"), UsageFailure(f"unknown {kind} '{name}'", help=hint))
     return EXIT_USAGE
 
 
@@ -99,6 +100,8 @@ def help_text() -> str:
     common = [f"  {option.spelling}\n      {option.help}" for option in READING]
     return "\n".join([_HELP, *lines, "", "options of commands that read programs:", *common, "", _OPTIONS])
 
+
+_SANITIZE = "'tileir emulate --sanitize SCRIPT.py' and 'tileir run --sanitize FILE' look for races"
 
 _HELP = """\
 The toolkit for CUDA Tile IR.

@@ -112,7 +112,7 @@ def test_limit_says_how_many_kinds_are_left(report: Any, results: str) -> None:
     [
         (["nowhere.sqlite"], "cannot read 'nowhere.sqlite': No such file or directory"),
         ([], "expected FILE"),
-        (["x", "--limit", "-1"], "'--limit -1': give a number from 0 on"),
+        (["x", "--limit", "-1"], "'--limit -1' is not valid\nhelp: give a number from 0 on"),
         (["x", "--format", "yaml"], "'yaml' is not a value of '--format'"),
     ],
 )

@@ -276,7 +276,7 @@ def _chosen(
 ) -> tuple[str, list[Statement]]:
     """The family, and the statements to draw from."""
     if family is not None and family not in SMITH_FAMILIES:
-        raise OptionError(f"there is no family '{family}' of programs: {', '.join(SMITH_FAMILIES)}")
+        raise OptionError(f"there is no family '{family}' of programs: choose one of {', '.join(SMITH_FAMILIES)}")
     if operations is None:
         name = bits.choice(list(SMITH_FAMILIES)) if family is None else family
         return name, [statement for statement in SMITH_FAMILIES[name].statements if statement.is_in(version)]
