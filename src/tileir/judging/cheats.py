@@ -52,11 +52,11 @@ CHEATS: Final[dict[str, Cheat]] = {
         "the results are those of another set of inputs, or a repeated call launches nothing",
     ),
     "disguised-result": Cheat(
-        "It returns an object that computes, or claims to be equal, when it is looked at.",
+        "It returns an object that computes, or claims to be equal, when it is read.",
         "results must be plain arrays: their bytes are written to a file, and other processes read that",
     ),
     "forged-report": Cheat(
-        "It writes a report of success in the place of the judge's.",
+        "It writes a report of success instead of the judge.",
         "a report carries a number that only the judge's own frame knows",
     ),
     "early-exit": Cheat(
@@ -73,7 +73,7 @@ CHEATS: Final[dict[str, Cheat]] = {
         _EVENT,
         "it can read only what is installed, and write only to a directory of its own",
     ),
-    "uses-the-network": Cheat("It asks another machine.", _EVENT, "there is no network"),
+    "uses-the-network": Cheat("It uses another machine.", _EVENT, "there is no network"),
     "starts-processes": Cheat("It starts a process that outlives or helps it.", _EVENT, "the system denies it"),
     "starts-threads": Cheat("It computes in a thread after the clock has stopped.", _EVENT),
     "sends-signals": Cheat("It sends or handles signals, or changes limits.", f"{_EVENT}; {_COMPARED}"),

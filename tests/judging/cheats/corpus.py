@@ -184,7 +184,7 @@ CHEATS: dict[str, CheatingCandidate] = {
                "    ct.launch(None, (-(-len(x) // 64),), halve, (x * 3 + x, out))\n    return out"),
     ),
     "copy-kernel-half": CheatingCandidate(
-        _WORK, "the same in float16, where single values say little", _HOST,
+        _WORK, "the same in float16, where many values are equal", _HOST,
         _numpy("def run(x):\n    return copied(x * numpy.float16(2))"), "half",
     ),
     "copy-kernel-indices": CheatingCandidate(
@@ -375,7 +375,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _SPY, "search all objects for arrays of the right shape", _MEMORY,
         _does("import gc\nfound = [each for each in gc.get_objects() if isinstance(each, numpy.ndarray)]"),
     ),
-    "referrers": CheatingCandidate(_SPY, "ask who refers to the inputs", _MEMORY, _does("import gc\ngc.get_referrers(x)")),
+    "referrers": CheatingCandidate(_SPY, "search what refers to the inputs", _MEMORY, _does("import gc\ngc.get_referrers(x)")),
     "nan-into-expected": CheatingCandidate(
         _SPY, "fill all arrays that it finds with NaN, which compare as anything", _MEMORY,
         "import gc\nimport numpy\ndef run(x):\n    for each in gc.get_objects():\n"
@@ -411,7 +411,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _SPY, "leave results in a file for later runs", _FILES, _does("open('kept.bin', 'wb').write(x.tobytes())")
     ),
     "link-to-expected": CheatingCandidate(
-        _SPY, "leave a link to the expected results in the place of its own", _FILES,
+        _SPY, "leave a link to the expected results instead of its own", _FILES,
         _does("import os\nos.symlink('../expected/expected_1.bin', 'results_1.bin')"),
     ),
     "changed-inputs-file": CheatingCandidate(
@@ -466,7 +466,7 @@ CHEATS: dict[str, CheatingCandidate] = {
     ),
     "sleep": CheatingCandidate(_TIME, "sleep while it is warmed up, so that fewer calls are timed", ("cheat:waits",), _does("import time\ntime.sleep(0.001)")),
     "lazy-tensor": CheatingCandidate(
-        _TIME, "return a tensor subclass that computes when it is looked at", _DISGUISED,
+        _TIME, "return a tensor subclass that computes when it is read", _DISGUISED,
         "import torch\nclass Lazy(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, f, types, args=(), kwargs=None):\n"
         "        with torch._C.DisableTorchFunctionSubclass():\n            return f(*[a.as_subclass(torch.Tensor) * 2 if isinstance(a, Lazy) else a for a in args], **(kwargs or {}))\n"
         "def run(x):\n    return x.as_subclass(Lazy)\n", "torch",
@@ -477,7 +477,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         "    def __array__(self, *a, **k):\n        return self.x * 2\ndef run(x):\n    return Lazy(x)\n",
     ),
     "equal-to-all": CheatingCandidate(
-        _TIME, "return an array whose __eq__ says yes", _DISGUISED,
+        _TIME, "return an array whose __eq__ is always true", _DISGUISED,
         "import numpy\nclass Equal(numpy.ndarray):\n    def __eq__(self, other):\n        return numpy.ones(self.shape, bool)\n"
         "    def __sub__(self, other):\n        return numpy.zeros(self.shape)\ndef run(x):\n    return numpy.zeros_like(x).view(Equal)\n",
     ),
@@ -538,7 +538,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _NUMBERS, "return one number, which broadcasts", ("wrong-result", "wrong-shape"), _numpy("def run(x):\n    return honest(x)[:1]")
     ),
     "half-accumulator": CheatingCandidate(
-        _NUMBERS, "accumulate a matrix product in float16", ("imprecise", "wrong-result"),
+        _NUMBERS, "accumulate a matmul in float16", ("imprecise", "wrong-result"),
         "import cuda.tile as ct\nimport numpy\n\n@ct.kernel\ndef multiply(a, b, out):\n    i, j = ct.bid(0), ct.bid(1)\n"
         "    total = ct.zeros((16, 16), ct.float16)\n    for k in range(ct.num_tiles(a, 1, (16, 16))):\n"
         "        x = ct.load(a, (i, k), (16, 16), padding_mode=ct.PaddingMode.ZERO).astype(ct.float16)\n"
@@ -582,7 +582,7 @@ CHEATS: dict[str, CheatingCandidate] = {
     ),
     "shell": CheatingCandidate(_SYSTEM, "run a command of the shell", _PROCESSES, _does("import os\nos.system('true')")),
     "network": CheatingCandidate(
-        _SYSTEM, "ask another machine for the result", ("cheat:uses-the-network",),
+        _SYSTEM, "get the result from another machine", ("cheat:uses-the-network",),
         _does("import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9), 0.1)\nexcept OSError:\n    pass"),
     ),
     "killed-parent": CheatingCandidate(

@@ -275,8 +275,16 @@ def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
 def _replaced(before: object, now: object) -> bool:
     if now is before or now is None or not callable(before):
         return False
-    # The emulation hooks some functions when they are first needed.
-    return not (isinstance(now, Hook) and now.original is before and not _is_foreign(now.replacement))
+    # The emulation hooks some functions when they are first needed, and so do libraries over cuTile.
+    if isinstance(now, Hook):
+        return now.original is not before or _is_foreign(now.replacement)
+    return not _is_of_other_library(now)
+
+
+def _is_of_other_library(function: Any) -> bool:
+    path = function.__code__.co_filename if isinstance(function, FunctionType) else ""
+    root = str(getattr(function, "__globals__", {}).get("__name__", "")).partition(".")[0]
+    return os.path.isabs(path) and not _is_standard(path) and root not in _ROOTS
 
 
 def _is_foreign(function: Any) -> bool:
