@@ -142,4 +142,4 @@ def test_a_sweep_is_written_as_a_table_in_parquet(swept: tuple[Path, Path], tmp_
 
 def test_a_task_leaves_nothing_to_the_command_line(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sweep", "k.py", "--task", str(task), "--tolerance", "1"]) == 2
-    assert "--tolerance is what the task says" in capsys.readouterr().err
+    assert "--tolerance belongs to the task" in capsys.readouterr().err
