@@ -1,6 +1,6 @@
 """How fast a sweep is: two cores against one, what it costs beyond the work, and Dask on the same machine.
 
-    python benchmarks/sweep_speed.py [--count 10000] [--plain 500] [--no-dask]
+    python benchmarks/sweep_speed.py [--count 10000] [--plain 500] [--candidates 200] [--no-dask]
 
 Small programs, each of its own, are checked and run on the interpreter and the CPU engine.  The same sweep runs on one
 core with one job and on two cores with two; cores that share a physical one are not taken for two.  The work itself is
@@ -8,6 +8,9 @@ the same steps in a loop in one process, after a first program, which is what a 
 scheduler and two workers, each a process, are started on the same two cores.  Each measurement is a process of its own,
 from its first program to its last, with the start of servers in it.  Dask's own profiler of its workers, which looks at
 them a hundred times a second, is off, as docs/tools/sweep.md advises: it takes processor time from those who judge.
+
+Candidates are modules with small kernels, judged for one task with all checks of a sweep.  Their own work is to compile
+each kernel, to launch it for each set of inputs and twice for the first, and to launch it sanitized.
 """
 
 from __future__ import annotations
@@ -25,15 +28,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy
+
 import tileir
 from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
 from tileir.judging.model import JudgePlan, SweepInput
+from tileir.judging.tasks.plans import plan_for
+from tileir.judging.tasks.settings import read_task
 from tileir.judging.verdicts.programs import parts_of
 from tileir.judging.verdicts.work import Work
 
 SPEED_UP_BAR = 1.8
 OVERHEAD_BAR = 8.0
 DASK_BAR = 10.0
+CANDIDATE_BAR = 40.0
 PLAN = JudgePlan(backends=("interpreter", "cpu"))
 PROGRAM = """\
 // tileir: --arg iota:f32:64 --arg zeros:f32:64
@@ -58,6 +66,34 @@ cuda_tile.module @m {{
 
 def items(count: int) -> list[SweepInput]:
     return [SweepInput(f"{number}.mlir", "program", PROGRAM.format(number=number).encode()) for number in range(count)]
+
+
+REFERENCE = """
+import numpy
+
+def inputs(seed, n):
+    draw = numpy.random.default_rng(seed)
+    return draw.standard_normal(n, dtype="f4"), draw.standard_normal(n, dtype="f4")
+
+def reference(x, y):
+    return x + y
+"""
+CANDIDATE = """
+import cuda.tile as ct
+import numpy
+
+@ct.kernel
+def add(x, y, out):
+    i = ct.bid(0)
+    ct.store(out, (i,), ct.load(x, (i,), (128,)) + ct.load(y, (i,), (128,)))
+
+def run(x, y):
+    out = numpy.empty_like(x)
+    ct.launch(None, (2,), add, (x, y, out))
+    return out
+"""
+SETS = 11
+"""Of inputs: two seeds, contents of which one or the other is left out, and three with NaN and infinity."""
 
 
 # --- what is measured, each in a process of its own ---
@@ -91,6 +127,42 @@ def plain_seconds(count: int) -> tuple[float, float]:
     for item in others:
         _judge(item)
     return clock.read()
+
+
+def candidate_seconds(count: int) -> tuple[float, float]:
+    """Seconds that a sweep of so many candidates for a task takes on one core."""
+    with tempfile.TemporaryDirectory() as folder:
+        task, candidates = Path(folder) / "task", Path(folder) / "candidates"
+        task.mkdir()
+        candidates.mkdir()
+        (task / "reference.py").write_text(REFERENCE)
+        (task / "task.json").write_text('{"shapes": [{"n": 256}]}')
+        for number in range(count):
+            (candidates / f"{number}.py").write_text(f"{CANDIDATE}# {number}\n")
+        plan = plan_for(read_task(task).settings, backend="interpreter")
+        clock = Clock()
+        found = tileir.sweep(candidates, Path(folder) / "r.sqlite", task=task, plan=plan, jobs=1)
+        seconds = clock.read()
+        assert found.outcomes == {"passed": count}, found
+        return seconds
+
+
+def kernel_seconds(count: int) -> tuple[float, float]:
+    """Seconds that their kernels take in a loop: compiled, and launched as often as a sweep does."""
+    with tempfile.TemporaryDirectory() as folder:
+        x, clock = numpy.ones(256, numpy.float32), Clock()
+        for number in range(count + 1):
+            if number == 1:
+                clock = Clock()
+            # cuTile reads the source of kernels, so it has to be in a file.
+            file = Path(folder) / f"{number}.py"
+            file.write_text(CANDIDATE)
+            names: dict[str, Any] = {}
+            exec(compile(CANDIDATE, str(file), "exec"), names)
+            for launch in range(SETS + 2):
+                sanitize = launch == 0
+                tileir.launch(names["add"], 2, (x, x, x.copy()), backend="interpreter", sanitize=sanitize)
+        return clock.read()
 
 
 def _judge(item: SweepInput) -> None:
@@ -180,6 +252,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10_000, help="programs in each sweep")
     parser.add_argument("--plain", type=int, default=500, help="programs in the loop")
+    parser.add_argument("--candidates", type=int, default=200, help="candidates for a task")
     parser.add_argument("--no-dask", action="store_true")
     parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
     add_line_options(parser)
@@ -187,8 +260,11 @@ def main() -> int:
     if options.measure:
         what, *words = options.measure
         count = int(words[0])
-        found = plain_seconds(count) if what == "plain" else sweep_seconds(count, int(words[1]), (words[2:] or [""])[0])
-        print(*found)
+        if what == "sweep":
+            print(*sweep_seconds(count, int(words[1]), (words[2:] or [""])[0]))
+        else:
+            loops = {"plain": plain_seconds, "candidates": candidate_seconds, "kernels": kernel_seconds}
+            print(*loops[what](count))
         return 0
     print(f"{machine()}, {tileir_build()}; {options.count:,} programs\n")
     cores = cores_of_this_machine()
@@ -217,6 +293,12 @@ def main() -> int:
             found = measured(cores[:2], "sweep", count, 2, address)
             dask, _ = add("sweep on Dask, two workers on the two cores", found, foreign=True)
         lines.append(Line("sweep: more time by way of Dask", "two cores", 100 * (dask / two - 1), DASK_BAR, True, " %"))
+    if options.candidates and find_spec("cuda.tile") is not None:
+        number = options.candidates
+        _, kernels = add("kernels of candidates, a loop", measured(cores[:1], "kernels", number), number)
+        _, judged = add("candidates for a task, one core", measured(cores[:1], "candidates", number), number)
+        over = judged - kernels
+        lines.append(Line("sweep: overhead per candidate", "its kernel", over, CANDIDATE_BAR, True, " ms"))
     print(table(("", "seconds", "ms a program", "of a processor"), rows))
     print()
     print(line_table(lines))

@@ -80,7 +80,9 @@ def test_what_fails_for_held_out_shapes_alone_is_found_and_tells_nothing_of_them
 
 
 def test_a_candidate_finds_no_files_of_the_judge(task: Path) -> None:
-    assert judged(task, READS).accepted
+    found = judged(task, READS)
+    # It looked for them, which is a cheat, and found none, which would have been an error.
+    assert (found.reason, found["runs"].outcome) == ("cheat:uses-files", "passed")
 
 
 def test_a_task_that_does_not_work_is_no_fault_of_the_candidate(task: Path) -> None:
@@ -142,4 +144,4 @@ def test_a_sweep_is_written_as_a_table_in_parquet(swept: tuple[Path, Path], tmp_
 
 def test_a_task_leaves_nothing_to_the_command_line(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sweep", "k.py", "--task", str(task), "--tolerance", "1"]) == 2
-    assert "--tolerance is what the task says" in capsys.readouterr().err
+    assert "--tolerance belongs to the task" in capsys.readouterr().err

@@ -64,12 +64,12 @@ ROUNDED_OPERAND = """
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (matmul("f16", "f16"), "a matrix product accumulates in f16"),
+        (matmul("f16", "f16"), "a matmul accumulates in f16"),
         (reduction("f16", "addf"), "a reduction accumulates in f16"),
         (loop("f16", ADDED), "a loop accumulates in f16"),
         (loop("f32", NARROWED), "a loop accumulates in f16"),
         (loop("f16", BRANCHED), "a loop accumulates in f16"),
-        (ROUNDED_OPERAND, "an operand of a matrix product is rounded from f32 to f16"),
+        (ROUNDED_OPERAND, "an operand of a matmul is rounded from f32 to f16"),
     ],
     ids=["matmul", "reduction", "loop", "narrowed between iterations", "in a branch", "rounded operand"],
 )

@@ -1,7 +1,7 @@
 """What a task requires of the programs that were launched: the precision of sums, and which operations there are.
 
 Both are read from the compiled program, so that no choice of inputs or tolerance hides anything.  A sum is accumulated
-by a matrix product, a reduction or scan whose body adds, an atomic addition, or a value that a loop carries and adds
+by a matmul, a reduction or scan whose body adds, an atomic addition, or a value that a loop carries and adds
 to; its precision is that of the narrowest float on the way from one iteration to the next.
 """
 
@@ -59,7 +59,7 @@ def check_precision(step: JudgeStage, module: Operation, required: dict[str, str
 
 
 def check_operations(step: JudgeStage, module: Operation, stated: dict[str, list[str]]) -> None:
-    """Fail a step if a program has operations, or matrix products of types, that it may not have."""
+    """Fail a step if a program has operations, or matmuls of types, that it may not have."""
     found: dict[str, Operation] = {}
     kinds = {_NAMES[name]: name for name in _NAMES}
     for operation in pre_order(module):
@@ -89,13 +89,13 @@ def _imprecise(module: Operation, required: dict[str, str]) -> Iterator[tuple[Op
     for operation in pre_order(module):
         kind = operation.declaration
         if sums and kind in _MATMULS and _is_narrower(operation.results[0], sums):
-            yield operation, _message("a matrix product", _float_name(operation.results[0]), sums)
+            yield operation, _message("a matmul", _float_name(operation.results[0]), sums)
         if operands and kind in _MATMULS:
             for value in operation.operands[:2]:
                 narrowing = _narrowing(value, operands)
                 if narrowing is not None:
                     names = _float_name(narrowing.operands[0]), _float_name(value)
-                    yield narrowing, f"an operand of a matrix product is rounded from {names[0]} to {names[1]}"
+                    yield narrowing, f"an operand of a matmul is rounded from {names[0]} to {names[1]}"
         if sums and kind in (REDUCE, SCAN):
             adding = [each for each in pre_order(operation) if each.declaration in _ADDITIONS]
             if adding and _is_narrower(adding[0].results[0], sums):
@@ -122,7 +122,7 @@ def _carried(loop: Operation, required: str) -> Iterator[tuple[Operation, str]]:
                 continue
             back = _reached([end.operands[number]], _sources)
             path = {value.defining_operation for value in derived & back} - {None}
-            # Matrix products have been looked at.
+            # Matmuls have been looked at.
             adding = [each for each in path if each is not None and each.declaration in (ADDF, SUBF, FMA)]
             narrow = [value for value in derived & back if _is_narrower(value, required)]
             if adding and narrow:

@@ -51,7 +51,7 @@ class TaskSettings:
     """Whether arrays with gaps and at odd addresses are given to candidates."""
     tolerance: Any = None
     precision: dict[str, str] = field(default_factory=dict)
-    """`accumulate`: the narrowest type in which sums and matrix products may be accumulated; `compute`: of operands."""
+    """`accumulate`: the narrowest type in which sums and matmuls may be accumulated; `compute`: of operands."""
     time_limit: float | None = None
     memory_limit: int | None = None
     operations: dict[str, list[str]] = field(default_factory=dict)

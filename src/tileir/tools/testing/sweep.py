@@ -144,7 +144,7 @@ def run(given: Arguments) -> int:
 def _task_plan(given: Arguments) -> JudgePlan:
     """What a task says, with what the command line replaces."""
     words = ("compile", "cost", "sanitize", "time", "trials", "tolerance", "speedup", "seed", "O", "reference")
-    given.refuse(words, "is what the task says: leave it out")
+    given.refuse(words, "belongs to the task: leave it out")
     settings = read_task(given.value("task")).settings
     engines, targets = given.names("backend"), given.names("target")
     return plan_for(
