@@ -81,7 +81,7 @@ BRITISH = (
     Word(r"(cent|fib|lit|met|theat|calib|spect)re(s|d)?", "-er", ("centre",), ("metric",)),
     Word(r"gr(ey)(ed|ish|s)?", "gray", ("grey",)),
     Word(r"(cancel|label|model|travel|signal|level|fuel|total|channel|tunnel|marshal)l(ed|ing|er|ers)", "one l", ("labelled", "cancelled"), ("called", "cancellation")),
-    Word(r"catalogue[sd]?|dialogue box|licence[sd]?|defence|offence|artefacts?|(?-i:judgement)|learnt|spelt|whilst|programmes?|ageing|acknowledgement|tyre|sceptical|cheque|enrol|fulfil|skilful|amongst|towards", "the American spelling", ("catalogue", "artefact"), ("programmer",)),
+    Word(r"catalogue[sd]?|dialogue box|licence[sd]?|defence|offence|artefacts?|judgement|learnt|spelt|whilst|programmes?|ageing|acknowledgement|tyre|sceptical|cheque|enrol|fulfil|skilful|amongst|towards", "the American spelling", ("catalogue", "artefact"), ("programmer",)),
 )  # fmt: skip
 
 

@@ -54,8 +54,8 @@ def tolerance_of(source: str) -> dict[str, float] | None:
     return None
 
 
-def judge(problem: str | Path, submission: str | Path | bytes, **options: Any) -> tileir.sweeps.Judgement:
-    """The judgement of `tileir.judge` for a folder of GPU MODE; `options` are that function's."""
+def judge(problem: str | Path, submission: str | Path | bytes, **options: Any) -> tileir.sweeps.Judgment:
+    """The judgment of `tileir.judge` for a folder of GPU MODE; `options` are that function's."""
     path = Path(problem)
     settings = settings_of(path)
     made = modules_of(path, settings)
@@ -79,9 +79,9 @@ def main() -> int:
     parser.add_argument("problem", help="a folder with task.yml")
     parser.add_argument("submission", help="a module with custom_kernel")
     given = parser.parse_args()
-    judgement = judge(given.problem, given.submission)
-    print(judgement)
-    return 0 if judgement.accepted else 1
+    judgment = judge(given.problem, given.submission)
+    print(judgment)
+    return 0 if judgment.accepted else 1
 
 
 if __name__ == "__main__":

@@ -47,10 +47,10 @@ def kernel_scorer(folder: str | None = None, **options: Any) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         source = code_in(state.output.completion)
         path = folder or state.metadata["task"]
-        judgement = await asyncio.to_thread(tileir.judge, path, source.encode(), **options)
-        checks = {check.name: check.outcome for check in judgement.checks}
-        metadata = {"reason": judgement.reason, "accepted": judgement.accepted, "checks": checks}
-        return Score(value=judgement.score, answer=source, explanation=str(judgement), metadata=metadata)
+        judgment = await asyncio.to_thread(tileir.judge, path, source.encode(), **options)
+        checks = {check.name: check.outcome for check in judgment.checks}
+        metadata = {"reason": judgment.reason, "accepted": judgment.accepted, "checks": checks}
+        return Score(value=judgment.score, answer=source, explanation=str(judgment), metadata=metadata)
 
     return score
 

@@ -34,8 +34,8 @@ def smaller(source: str, most: int) -> str:
 
 def judge(
     problem: str | Path, candidate: str | Path | bytes, most: int = MOST, **options: Any
-) -> tileir.sweeps.Judgement:
-    """The judgement of `tileir.judge` for a file of KernelBench; `options` are that function's."""
+) -> tileir.sweeps.Judgment:
+    """The judgment of `tileir.judge` for a file of KernelBench; `options` are that function's."""
     path = Path(problem)
     with tempfile.TemporaryDirectory() as folder:
         # A tolerance of 1e-2 for float16 and of 1e-4 for float32 is the judge's, too.
@@ -50,9 +50,9 @@ def main() -> int:
     parser.add_argument("candidate", help="a module with ModelNew")
     parser.add_argument("--most", type=int, default=MOST, help=f"the largest size; by default {MOST}")
     given = parser.parse_args()
-    judgement = judge(given.problem, given.candidate, given.most)
-    print(judgement)
-    return 0 if judgement.accepted else 1
+    judgment = judge(given.problem, given.candidate, given.most)
+    print(judgment)
+    return 0 if judgment.accepted else 1
 
 
 if __name__ == "__main__":

@@ -71,18 +71,18 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         return KernelObservation(task="\n".join(text).strip())
 
     def step(self, action: KernelAction, timeout_s: float | None = None, **more: Any) -> KernelObservation:
-        judgement = tileir.judge(self._task, action.source.encode(), timeout=timeout_s, **self._options)
+        judgment = tileir.judge(self._task, action.source.encode(), timeout=timeout_s, **self._options)
         state = self._state
         state.step_count += 1
-        state.best_score = max(state.best_score, judgement.score)
-        state.accepted = state.accepted or judgement.accepted
+        state.best_score = max(state.best_score, judgment.score)
+        state.accepted = state.accepted or judgment.accepted
         return KernelObservation(
-            reward=judgement.score,
-            done=judgement.accepted or state.step_count >= self._most_steps,
-            accepted=judgement.accepted,
-            reason=judgement.reason,
-            message=judgement.message,
-            checks={check.name: check.outcome for check in judgement.checks},
+            reward=judgment.score,
+            done=judgment.accepted or state.step_count >= self._most_steps,
+            accepted=judgment.accepted,
+            reason=judgment.reason,
+            message=judgment.message,
+            checks={check.name: check.outcome for check in judgment.checks},
         )
 
     @property

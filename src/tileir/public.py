@@ -130,7 +130,7 @@ _HOMES = {
         "tileir.judging.report.comparison": "SweepComparison",
         "tileir.judging.report.reporting": "SweepReport report",
         "tileir.judging.results.results": "ResultRow Results",
-        "tileir.judging.tasks.judgement": "JudgeCheck Judgement",
+        "tileir.judging.tasks.judgment": "JudgeCheck Judgment",
     },
     "tileir.attributes": {
         "tileir.dialect.attributes": "BoundedAttribute DivByAttribute OptimizationHintsAttribute"

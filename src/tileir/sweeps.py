@@ -10,12 +10,12 @@
 >>> results, found = result.results(), report("results.sqlite")
 >>> row = next(results.rows())
 >>> parts = [heard[0], result, results, row, row.verdict, row.verdict.steps[0], found, found.compare(found)]
->>> judgement = tileir.judge("examples/judged/softmax", "examples/judged/softmax_cheating.py", seed=1)
->>> parts += [judgement, judgement["kernels"]]
+>>> judgment = tileir.judge("examples/judged/softmax", "examples/judged/softmax_cheating.py", seed=1)
+>>> parts += [judgment, judgment["kernels"]]
 >>> print(*[type(part).__name__ for part in parts])
-SweepProgress SweepResult Results ResultRow Verdict JudgeStage SweepReport SweepComparison Judgement JudgeCheck
->>> judgement
-<Judgement cheat:no-kernel, score 0.00>
+SweepProgress SweepResult Results ResultRow Verdict JudgeStage SweepReport SweepComparison Judgment JudgeCheck
+>>> judgment
+<Judgment cheat:no-kernel, score 0.00>
 """
 
 from tileir.public import publish

@@ -8,6 +8,6 @@ from tileir.judging.model import JudgePlan as JudgePlan, JudgeStage as JudgeStag
 from tileir.judging.report.comparison import SweepComparison as SweepComparison
 from tileir.judging.report.reporting import SweepReport as SweepReport, report as report
 from tileir.judging.results.results import ResultRow as ResultRow, Results as Results
-from tileir.judging.tasks.judgement import JudgeCheck as JudgeCheck, Judgement as Judgement
+from tileir.judging.tasks.judgment import JudgeCheck as JudgeCheck, Judgment as Judgment
 
-__all__ = ["JudgeCheck", "JudgePlan", "JudgeStage", "Judgement", "ProcessLimits", "ResultRow", "Results", "SeedRange", "SweepComparison", "SweepInput", "SweepProgress", "SweepReport", "SweepResult", "Verdict", "judge_kernels", "report"]
+__all__ = ["JudgeCheck", "JudgePlan", "JudgeStage", "Judgment", "ProcessLimits", "ResultRow", "Results", "SeedRange", "SweepComparison", "SweepInput", "SweepProgress", "SweepReport", "SweepResult", "Verdict", "judge_kernels", "report"]

@@ -32,6 +32,7 @@ STAYING = ("tileir explore examples/histogram.mlir", "tileir lsp --tcp", "tileir
 FOUND = (
     "tileir check --format github examples",
     "tileir lint --select all",
+    "tileir judge examples/judged/softmax examples/judged/softmax_edge.py",
     "tileir run examples/racy.mlir --sanitize",
     "tileir opt -O3 examples/softmax.mlir | tileir diff -u",
     "tileir sweep 'examples/*.mlir'",
@@ -188,7 +189,7 @@ def test_statuses_are_those_of_the_help(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_124_is_documented_where_a_timeout_ends_the_command(command: str) -> None:
-    assert (124 in usage_of(command).statuses) == (command in ("run", "compile", "diff"))
+    assert (124 in usage_of(command).statuses) == (command in ("run", "compile", "diff", "judge"))
 
 
 # --- one vocabulary ---

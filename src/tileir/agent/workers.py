@@ -132,7 +132,7 @@ class Worker:
         cancellation = CANCELLATION.get() or Cancellation()
         for _ in range(2):
             if self._is_closed or cancellation.is_requested:
-                return CommandOutput(1, "error: the call was cancelled\n")
+                return CommandOutput(1, "error: the call was canceled\n")
             if self._process is None:
                 self._start()
             assert self._process is not None

@@ -31,7 +31,7 @@ _CANDIDATE: Final = re.compile(
     rb"^(?:(?:async )?def (?:run|custom_kernel)\b|class ModelNew\b|(?:run|custom_kernel|ModelNew)\s*=)", re.MULTILINE
 )
 _LANGUAGE: Final = re.compile(
-    rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b|^\s*(?:import|from)\s+triton\b", re.MULTILINE
+    rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b|^\s*(?:from|import\s[^#\n]*)\b\s*\btriton\b", re.MULTILINE
 )
 IMPORTS: Final = re.compile(rb"^\s*(?:import|from)\s+(torch|triton)\b", re.MULTILINE)
 """The modules that a module imports, of those that take seconds."""

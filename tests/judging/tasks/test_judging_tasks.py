@@ -60,7 +60,7 @@ def task(tmp_path: Path) -> Path:
     return written_task(tmp_path)
 
 
-def judged(task: Path, candidate: str) -> tileir.sweeps.Judgement:
+def judged(task: Path, candidate: str) -> tileir.sweeps.Judgment:
     return tileir.judge(task, candidate.encode(), seed=1, backend="interpreter")
 
 

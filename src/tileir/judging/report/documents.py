@@ -21,7 +21,7 @@ from tileir.judging.report.contents import FIGURES, Contents, FailureKind, Sweep
 from tileir.judging.report.tables import markdown_text
 from tileir.judging.report.text import kernels_table, kinds_table, steps_of, steps_table
 from tileir.judging.results.results import Results
-from tileir.judging.tasks.judgement import JUDGED
+from tileir.judging.tasks.judgment import JUDGED
 
 
 def json_report(contents: Contents) -> str:

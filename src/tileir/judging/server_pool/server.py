@@ -44,7 +44,7 @@ from tileir.judging.kernels.tampering import STEP as TAMPERING
 from tileir.judging.kernels.values import dump
 from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
 from tileir.judging.server_pool.pool import Request, not_started, python_command
-from tileir.judging.tasks.judgement import add_judgement
+from tileir.judging.tasks.judgment import add_judgment
 from tileir.judging.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judging.verdicts.work import Part, Task, Work, step_of_exit
 from tileir.processes import landlock
@@ -193,7 +193,7 @@ class Children:
             steps = judge_module(item, plan, scratch, run_task, request.reference, self._shared_reference(request))
         verdict = _verdict(item, plan, steps, reports, begun)
         if request.is_task:
-            add_judgement(verdict)
+            add_judgment(verdict)
         return verdict
 
     def _shared_reference(self, request: Request) -> SharedReference | None:

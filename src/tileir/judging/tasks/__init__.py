@@ -5,6 +5,6 @@ input_sets.py   the inputs that a candidate gets
 variants.py     contents that find bugs, where the reference can be trusted with them
 requirements.py precision and operations, from compiled programs
 plans.py        what is done to each candidate
-judgement.py    `Judgement`: checks, reason and score from the steps of a verdict
+judgment.py    `Judgment`: checks, reason and score from the steps of a verdict
 judge.py        `judge`
 """

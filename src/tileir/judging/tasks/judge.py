@@ -11,7 +11,7 @@ from tileir.judging.errors import message_of
 from tileir.judging.executor.sweep import Source, source_of
 from tileir.judging.model import SweepInput
 from tileir.judging.server_pool.pool import judge_chunk
-from tileir.judging.tasks.judgement import Judgement, judgement_of
+from tileir.judging.tasks.judgment import Judgment, judgment_of
 from tileir.judging.tasks.plans import plan_for
 from tileir.judging.tasks.settings import TaskError, read_task
 
@@ -28,7 +28,7 @@ def judge(
     backend: str | None = None,
     timeout: float | None = None,
     memory_limit: int | None = None,
-) -> Judgement:
+) -> Judgment:
     """Judge a kernel that may be wrong or dishonest: a candidate for a task (docs/tools/judge.md).
 
     `task` is a folder with `reference.py` and `task.json`, or a module that is a reference; `candidate` is the path of
@@ -56,4 +56,4 @@ def judge(
     for step in verdict.steps:
         if step.name in _OF_TASK and step.outcome not in ("passed", "skipped"):
             raise TaskError(f"the task '{files.path}' cannot be judged: {step.name}: {step.message}")
-    return judgement_of(files.settings.name, name, verdict, seed)
+    return judgment_of(files.settings.name, name, verdict, seed)

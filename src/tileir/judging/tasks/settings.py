@@ -59,7 +59,7 @@ class TaskSettings:
     target: str = ""
     speedup: float | None = None
     seed: int | None = None
-    """Not a key: drawn for each judgement."""
+    """Not a key: drawn for each judgment."""
 
     def appended(self, reference: bytes) -> bytes:
         """The reference with these settings."""

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tileir.judging.model import JudgeStage, Verdict
-from tileir.judging.tasks.judgement import Judgement, add_judgement, judgement_of
+from tileir.judging.tasks.judgment import Judgment, add_judgment, judgment_of
 
 BEFORE = ("inputs", "import", "compile", "run", "launches", "results", "correct", "held-out")
 
 
-def judged(*others: JudgeStage, **outcomes: Any) -> Judgement:
+def judged(*others: JudgeStage, **outcomes: Any) -> Judgment:
     steps = [JudgeStage(name, outcomes.get(name.replace("-", "_"), "passed"), f"about {name}") for name in BEFORE]
-    return judgement_of("task", "k.py", Verdict("", "passed", "", [*steps, *others]), 5)
+    return judgment_of("task", "k.py", Verdict("", "passed", "", [*steps, *others]), 5)
 
 
 def sanitized(*kinds: str) -> JudgeStage:
@@ -86,12 +86,12 @@ def test_it_is_shown_as_text_json_and_a_page() -> None:
     assert page.startswith("<!doctype html>") and "<b>" not in page and "&lt;i&gt;" in page
 
 
-def test_a_sweep_accepts_what_a_judgement_accepts() -> None:
+def test_a_sweep_accepts_what_a_judgment_accepts() -> None:
     verdict = Verdict("", "failed", "unwritten", [JudgeStage("correct", "passed"), sanitized("unwritten")])
-    add_judgement(verdict)
+    add_judgment(verdict)
     assert (verdict.outcome, verdict.cause) == ("passed", "")
     refused = Verdict("", "passed", "", [JudgeStage("import", "passed"), JudgeStage("run", "passed")])
     refused.steps.append(JudgeStage("correct", "failed", "2, not 1"))
-    add_judgement(refused)
+    add_judgment(refused)
     assert (refused.outcome, refused.steps[-1].message) == ("failed", "2, not 1")
     assert refused.steps[-1].details == {"accepted": False, "reason": "wrong-result", "score": 0.2}

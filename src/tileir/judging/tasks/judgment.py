@@ -1,4 +1,4 @@
-"""`Judgement`: what a verdict means for one candidate of one task: checks, a reason, a score, a page."""
+"""`Judgment`: what a verdict means for one candidate of one task: checks, a reason, a score, a page."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class JudgeCheck:
 
 
 @dataclass(eq=False)
-class Judgement:
+class Judgment:
     """What came of one candidate for one task (docs/tools/judge.md)."""
 
     task: str
@@ -121,7 +121,7 @@ class Judgement:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Judgement {self.reason}, score {self.score:.2f}>"
+        return f"<Judgment {self.reason}, score {self.score:.2f}>"
 
     def _repr_html_(self) -> str:
         rows = [("score", [f"{self.score:.2f}", RULE]), ("reason", [self.reason, self.message])]
@@ -145,9 +145,9 @@ JUDGED: Final = "judged"
 """The step that has what others amount to."""
 
 
-def add_judgement(verdict: Verdict) -> None:
+def add_judgment(verdict: Verdict) -> None:
     """Add the step `judged` to the verdict on a candidate for a task, which is then accepted or not."""
-    found = judgement_of("", "", verdict, 0)
+    found = judgment_of("", "", verdict, 0)
     details = {"accepted": found.accepted, "reason": found.reason, "score": found.score}
     verdict.steps.append(JudgeStage(JUDGED, "passed" if found.accepted else "failed", details=details))
     if found.accepted:
@@ -158,7 +158,7 @@ def add_judgement(verdict: Verdict) -> None:
             verdict.outcome, verdict.cause = "failed", found.reason
 
 
-def judgement_of(task: str, candidate: str, verdict: Verdict, seed: int) -> Judgement:
+def judgment_of(task: str, candidate: str, verdict: Verdict, seed: int) -> Judgment:
     """What the steps of a verdict amount to."""
     checks = list(_checks(verdict.steps))
     failed = [check for check in checks if check.outcome == "failed"]
@@ -166,7 +166,7 @@ def judgement_of(task: str, candidate: str, verdict: Verdict, seed: int) -> Judg
     reason = first.reason if first is not None else "correct"
     message = first.message.strip().partition("\n")[0] if first is not None else "all checks passed"
     seconds = verdict.measured.get("seconds", 0.0)
-    return Judgement(
+    return Judgment(
         task, candidate, not failed, score_of(checks), reason, message, checks, seed, seconds, verdict.output
     )
 
