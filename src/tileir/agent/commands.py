@@ -153,7 +153,8 @@ class Tools:
         returns what is expected for them. `task` is that of task.json, `candidate` that of a module with kernels.
         Inputs are drawn anew in each call.
         """
-        files = {"task/reference.py": reference, "task/task.json": task, "candidate.py": candidate}
+        in_task = {"reference.py": reference, "task.json": task}
+        files = {f"task/{name}": text for name, text in in_task.items()} | {"candidate.py": candidate}
         limits = ["--timeout", f"{self._seconds:g}", "--memory-limit", f"{self._memory >> 20}M"]
         return self._carried_out("judge", ["judge", *limits, "task", "candidate.py"], files)
 
