@@ -17,7 +17,7 @@ import pytest
 
 import tileir
 from tileir.judging import archives
-from tileir.judging.inputs import Inputs, SeedRange
+from tileir.judging.inputs import Inputs, SeedRange, is_candidate
 from tileir.judging.model import SweepInput
 
 TEXT = b"cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
@@ -234,3 +234,13 @@ def test_one_wrong_checksum_spoils_one_file(folder: Path) -> None:
     first, second = Inputs(["a.zip"])
     assert first.kind == "unreadable" and first.trouble.startswith("cannot read 'a.zip/a.mlir': ")
     assert second.content == TEXT
+
+
+@pytest.mark.parametrize(
+    "line", ["import triton", "import torch, triton", "from triton import jit", "import triton.language as tl"]
+)
+def test_a_module_that_imports_a_language_and_defines_run_is_a_candidate(line: str) -> None:
+    run = "\ndef run(x):\n    return x\n"
+    assert is_candidate(f"{line}{run}".encode())
+    assert not is_candidate(f"# {line}{run}".encode())
+    assert not is_candidate(f"{line.replace('triton', 'tritonclient')}{run}".encode())
