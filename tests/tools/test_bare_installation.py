@@ -74,6 +74,7 @@ NEEDS_NOTHING = [
     ["lsp", "--help"],
     ["mcp", "--help"],
     ["prove", "--help"],
+    ["judge", "--help"],
     [*COST, "--no-assembler"],
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],

@@ -45,7 +45,7 @@ COMMANDS = {
     "info": ["{file}"],
 }
 # `emulate` runs any Python and `sweep` judges what it is given, with outcomes of their own.
-OTHERS = {"emulate", "sweep"}
+OTHERS = {"emulate", "judge", "sweep"}
 NO_FILE = {"smith", "explain", "docs", "lsp", "mcp", "completion"}
 
 MARKDOWN = "# Title\n\nWords about `cuda_tile.module @m`.\n\n```\ncuda_tile.module @m { }\n```\n"

@@ -102,7 +102,9 @@ def _split_advice(diagnostic: Diagnostic) -> None:
     # Imported here: only failures need it.
     import re
 
-    found = re.fullmatch(rf"(\S+ .+?): ((?:{_ADVICE})\b.+)", diagnostic.message, re.DOTALL)
+    # "pass 'cse' is registered twice" is no advice.
+    advice = rf"(?:{_ADVICE})\b(?! '[^']*' (?:is|has|fails|cannot)\b)"
+    found = re.fullmatch(rf"(\S+ .+?): ({advice}.+)", diagnostic.message, re.DOTALL)
     if found is not None:
         diagnostic.message = found[1]
         diagnostic.notes.insert(0, help_note(found[2]))

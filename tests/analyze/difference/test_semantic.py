@@ -134,10 +134,10 @@ def test_the_command_compares_results(capsys: pytest.CaptureFixture[str], tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--runs", "2"], "--runs is about running the programs: add --semantic"),
+        (["--runs", "2"], "--runs is about running the programs\nhelp: add --semantic"),
         (["--semantic", "-u"], "--semantic shows results, and --unified the programs"),
         (["--semantic", "--runs", "0"], "'--runs 0' is not valid\nhelp: give a number from 1 on"),
-        (["--semantic", "--grid", "4"], "--grid alone is no launch: give --arg for each parameter, too"),
+        (["--semantic", "--grid", "4"], "--grid alone is no launch\nhelp: give --arg for each parameter, too"),
         (["--semantic", "--entry", "x"], "the programs have no kernel @x in common: they have @vector_add"),
     ],
 )

@@ -67,7 +67,7 @@ def test_what_is_not_asked_for_is_exact() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"family": "no"}, "there is no family 'no' of programs: arithmetic, "),
+        ({"family": "no"}, "there is no family 'no' of programs: choose one of arithmetic, "),
         ({"operations": ["addx"]}, "there is no operation 'addx' that programs could be made of"),
         ({"operations": ["exp"], "family": "atomics"}, "no program of the family 'atomics' has the operation 'exp'"),
         ({"operations": []}, "the list of operations is empty"),

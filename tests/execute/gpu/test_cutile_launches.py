@@ -221,4 +221,4 @@ def test_command_refuses_a_gpu_to_emulate_where_there_is_one(
     engine: FakeGpu, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert emulate_tool.run(["--backend", engine.name, "--target", "b200", __file__]) == 2
-    assert "the GPU is the one that is there: leave out target" in capsys.readouterr().err
+    assert "the GPU is the one that is there\nhelp: leave out target" in capsys.readouterr().err
