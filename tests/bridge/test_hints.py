@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from tests.bridge.script_runs import report, run
+from tests.bridge.script_runs import HEAD, report, run
 
 pytest.importorskip("cuda.tile", reason="scripts launch cuTile kernels")
 
@@ -18,7 +19,17 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hints(text: str) -> list[str]:
-    return [line for line in report(text, sanitize=True) if line.startswith("  = help: ")]
+    """Each help, with its corrected lines."""
+    found = "\n".join(report(text, sanitize=True))
+    return [each.partition("\n\n")[0] for each in re.split("^(?=  = help: )", found, flags=re.MULTILINE)[1:]]
+
+
+def corrected(text: str, hint: str) -> str:
+    """A script with the corrected lines of a hint."""
+    lines = (HEAD + text).splitlines()
+    for number, line in re.findall(r"^ *(\d+) \| (.*)$", hint, re.MULTILINE):
+        lines[int(number) - 1] = line
+    return "\n".join(lines).removeprefix(HEAD) + "\n"
 
 
 COPY = """
@@ -32,8 +43,11 @@ ct.launch(None, (2, 4), copy, (numpy.zeros((32, 64), "f4"), numpy.zeros((32, 64)
 
 
 def test_swapped_indices_do_not_ask_for_fewer_tile_blocks() -> None:
-    assert hints(COPY.replace("ct.store(out, (i, j)", "ct.store(out, (j, i)")) == [GUARD]
-    assert hints(COPY.replace("ct.load(x, (i, j)", "ct.load(x, (j, i)")) == [GUARD]
+    hint = f"{GUARD}:\n    7 |     ct.store(out, (i, j), ct.load(x, (i, j), (16, 16)))"
+    for access in ("ct.store(out, ", "ct.load(x, "):
+        swapped = COPY.replace(f"{access}(i, j)", f"{access}(j, i)")
+        assert hints(swapped) == [hint]
+        assert corrected(swapped, hint) == COPY
     run(COPY, sanitize=True)
 
 
@@ -41,8 +55,20 @@ def test_swapped_indices_do_not_ask_for_fewer_tile_blocks() -> None:
 def test_a_grid_that_is_too_large(grid: tuple[int, int], wanted: tuple[int, int, int]) -> None:
     text = COPY.replace("(2, 4)", str(grid))
     hint = f"  = help: launch a grid of {wanted}, or guard the access with `if`"
-    assert hints(text) == [hint, hint]
+    # The corrected line stands below the first of the two findings.
+    first, second = hints(text)
+    assert first.startswith(f"{hint}:\n    9 | ct.launch(")
+    assert second == hint
+    assert corrected(text, first) == COPY
     run(COPY.replace("(2, 4)", str(wanted)), sanitize=True)
+
+
+def test_a_grid_that_is_too_large_is_not_rounded_up() -> None:
+    text = COPY.replace("(2, 4)", "(n // 8, 4)").replace("ct.launch(", "n = 32\nct.launch(")
+    first, second = hints(text)
+    assert first.startswith("  = help: launch a grid of (2, 4, 1), or guard the access with `if`:\n   10 | ct.launch(")
+    assert "\n" not in second
+    run(corrected(text, first), sanitize=True)
 
 
 LOOP = """
@@ -86,7 +112,10 @@ def test_tile_blocks_that_are_outside_in_some_iterations_are_needed() -> None:
 
 def test_tile_blocks_that_are_outside_in_every_iteration_are_not_needed() -> None:
     hint = "  = help: launch a grid of (4, 4, 1), or guard the access with `if`"
-    assert hints(PRODUCT) == [hint, hint]
+    first, second = hints(PRODUCT)
+    assert first.startswith(f"{hint}:\n   12 | ct.launch(")
+    assert second == hint
+    assert corrected(PRODUCT, first) == PRODUCT.replace("(5, 4)", "(4, 4)")
     run(PRODUCT.replace("(5, 4)", "(4, 4)"), sanitize=True)
 
 
@@ -111,7 +140,11 @@ ct.launch(None, (2, 4), matmul, (a, b, c))
 
 def test_a_grid_that_is_too_large_for_a_product() -> None:
     hint = "  = help: launch a grid of (2, 4, 1), or guard the access with `if`"
-    assert hints(GEMM.replace("(2, 4)", "(2, 5)")) == [hint, hint]
+    text = GEMM.replace("(2, 4)", "(2, 5)")
+    first, second = hints(text)
+    assert first == f"{hint}:\n   13 | ct.launch(None, (2, 4), matmul, (a, b, c))"
+    assert second == hint
+    assert corrected(text, first) == GEMM
     run(GEMM, sanitize=True)
 
 

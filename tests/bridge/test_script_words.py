@@ -414,7 +414,8 @@ unwritten: 6 of the 10 elements of x (array int32[10]) are never written
     9 | ct.store(y, (i,), q)
       | ^^^^^^^^^^^^^^^^^^^^
   [4..9]: tile blocks (1, 0, 0) to (2, 0, 0) would write it, and the grid is (1, 1, 1)
-  = help: launch a grid of (3, 1, 1): round up, as in -(-n // tile)
+  = help: launch a grid of (3, 1, 1): round up, as in -(-n // tile):
+   13 | ct.launch(None, (3,), part, (x, x, 0))
 """
 
 

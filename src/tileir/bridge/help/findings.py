@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.bridge.help.source import LOAD, STORE, Changes, Place, changed, first_of, here, place_of, shown
 from tileir.bridge.help.triton import with_mask
+from tileir.execute.locations.python_source import character_column
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.diagnostics import position_of
 from tileir.ir.quoting import harmless
@@ -23,20 +24,26 @@ _PRODUCT: Final = r"(\w+(?:\(\d\))?) ?\* ?(\w+)"
 
 
 def add_corrections(findings: Sequence[Finding], caller: FrameType | None) -> None:
-    """Add the corrected lines to the help of findings of a launch, which `caller` makes."""
+    """Add the corrected lines to the help of findings of a launch, which `caller` makes; the same lines only once."""
+    known: set[tuple[str, str]] = set()
     for finding in findings:
         position = position_of(user_location(finding.operation.location))
         if position is None or not position.file.endswith(".py"):
             continue
         found = _ANY.match("")
         assert found is not None
-        place = place_of(position.file, position.line, found)
+        file = position.file
+        place = place_of(file, position.line, found, column=max(position.column - 1, 0))
         corrections = _CORRECTIONS.get(finding.kind, ())
         changes = first_of(*[partial(each, finding) for each in corrections])(place)
         if not changes and caller is not None:
-            place = place_of(caller.f_code.co_filename, caller.f_lineno, found)
+            file = caller.f_code.co_filename
+            place = place_of(file, caller.f_lineno, found)
             changes = changed(_grid(finding, place), place.lines)
-        finding.help += harmless(shown(changes), keep="\n\t")
+        lines = harmless(shown(changes), keep="\n\t")
+        if (file, lines) not in known:
+            known.add((file, lines))
+            finding.correction = lines
 
 
 def _atomic(_: Finding, place: Place) -> Changes:
@@ -69,13 +76,18 @@ def _stored_shape(place: Place) -> str:
 
 
 def _swapped(finding: Finding, place: Place) -> Changes:
-    """Two indices in the other order, where an index is past one axis and inside of the other."""
+    """Two indices of the access in the other order, where one is past its axis and inside of the other."""
     text = " ".join(finding.worded().details)
     outside = re.search(r"index (\d+) along axis ([01])", text)
     space = re.search(r"the tile space is \((\d+), (\d+)\)", text)
-    if not outside or not space or int(outside[1]) >= int(space[2 - int(outside[2])]):
+    if finding.help.startswith("launch a grid") or not outside or not space:
         return {}
-    return here(r"(ct\.(?:load|store)\(\w+, ?(?:index ?= ?)?)\((\w+), (\w+)\)", r"\1(\3, \2)")(place)
+    if int(outside[1]) >= int(space[2 - int(outside[2])]):
+        return {}
+    start = character_column(place.line, place.column)
+    before, access = place.line[:start], place.line[start:]
+    swapped = re.sub(r"^(ct\.(?:load|store)\(\w+, ?(?:index ?= ?)?)\((\w+), (\w+)\)", r"\1(\3, \2)", access)
+    return {place.number: before + swapped}
 
 
 def _own_part(_: Finding, place: Place) -> Changes:
@@ -96,7 +108,7 @@ def _own_part(_: Finding, place: Place) -> Changes:
 
 
 def _grid(finding: Finding, launch: Place) -> Changes:
-    """The grid that the help names, at the launch: rounded up where it was rounded down."""
+    """The grid that the help names, at the launch: rounded up where it was rounded down, and is too small for that."""
     wanted = re.match(r"launch a grid of \(([\d, ]+)\)", finding.help)
     if wanted is None:
         return {}
@@ -104,7 +116,7 @@ def _grid(finding: Finding, launch: Place) -> Changes:
     floor = r"(\w+(?:\.\w+)*(?:\[[^\[\]]*\])?) // (\w+(?:\[[^\[\]]*\])?)"
     grids = [number for number, line in enumerate(launch.lines, 1) if re.match(r"\s*grid\b.*=", line)]
     for number in (launch.number, *grids):
-        if re.search(floor, launch.text(number)):
+        if "round up" in finding.help and re.search(floor, launch.text(number)):
             return {number: re.sub(floor, rf"{function}(\1, \2)", launch.text(number))}
     extents = [word.strip() for word in wanted[1].split(",")]
     while len(extents) > 1 and extents[-1] == "1":

@@ -57,8 +57,8 @@ class Finding:
     """One error of one operation; `count` is how often it occurred, `location` where it occurred first.
 
     `kind` is one of the kinds in docs/tools/sanitizer.md, `title` a one-line summary, `details` has the numbers,
-    `other` is the second operation, for example in a race, and `relation` the word before it.  Notes are findings of
-    kind "note".
+    `other` is the second operation, for example in a race, and `relation` the word before it.  `correction` has the
+    corrected lines of the script, as they are shown below `help`.  Notes are findings of kind "note".
     """
 
     kind: AnyKind
@@ -69,6 +69,7 @@ class Finding:
     relation: str = ""
     other: FindingLocation | None = None
     count: int = field(default=1, init=False)
+    correction: str = field(default="", init=False)
 
     @property
     def operation(self) -> Operation:
@@ -85,7 +86,7 @@ class Finding:
     def worded(self, names: Names = "script") -> Finding:
         """The finding in whose words its text is: those of the script, where it comes from one."""
         words = words_for(names)
-        title, help = _said(self.title, self, words), _said(self.help, self, words)
+        title, help = _said(self.title, self, words), _help(self, words)
         details = [_said(detail, self, words) for detail in self.details]
         found = Finding(self.kind, title, self.location, details, help, self.relation, self.other)
         found.count = self.count
@@ -171,7 +172,7 @@ class SanitizerError(TileIRError):
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
             details = [_said(text, finding, words) for text in finding.details]
             notes += [note(text, UNKNOWN) for text in details]
-            notes += [help_note(_said(finding.help, finding, words))] if finding.help else []
+            notes += [help_note(_help(finding, words))] if finding.help else []
             message = f"{finding.kind}: {_said(finding.title, finding, words)}"
             diagnostics.append(Diagnostic("error", message, user_location(finding.operation.location), notes))
         super().__init__(diagnostics)
@@ -193,6 +194,10 @@ def _said(text: str, finding: Finding, words: ScriptMessages | None) -> str:
     return words.said(text, finding.operation, other, whole=finding.kind in get_args(WatchKind))
 
 
+def _help(finding: Finding, words: ScriptMessages | None) -> str:
+    return _said(finding.help, finding, words) + (finding.correction if words is not None else "")
+
+
 def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | None) -> str:
     lines = [f"{finding.kind}: {_said(finding.title, finding, words)}"]
     lines += _shown("-->", finding.location, spelling, words)
@@ -206,7 +211,7 @@ def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | Non
     if finding.count > 1:
         lines.append(f"  seen {finding.count} times")
     if finding.help:
-        lines.append(f"  = help: {_said(finding.help, finding, words)}")
+        lines.append(f"  = help: {_help(finding, words)}")
     return "\n".join(lines)
 
 
