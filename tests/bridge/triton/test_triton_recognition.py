@@ -93,7 +93,7 @@ def test_a_changed_global_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         tileir.launch(kernels.scaled, 1, (x, out, 1.0, False, 64))
     monkeypatch.setattr(kernels, "SCALE", triton.language.constexpr(3.0))
-    with pytest.raises(RuntimeError, match="SCALE has changed"):
+    with pytest.raises(tileir.LaunchError, match="scaled cannot be launched: Global variable SCALE has changed"):
         tileir.launch(kernels.scaled, 1, (x, out, 1.0, False, 64))
 
 
