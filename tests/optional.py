@@ -103,6 +103,8 @@ OPTIONAL = {
     "triton": Optional(_module("triton"), "the Triton engine", "Linux on x86-64 or aarch64"),
     "tilegym": Optional(_tilegym, "TileGym's kernels in C++", "TILEIR_TILEGYM=PATH, a checkout of NVIDIA/TileGym"),
     "mcp": Optional(_module("mcp"), "tools for agents", "pip install 'tileir[mcp]'"),
+    "openenv.core": Optional(_module("openenv.core"), "the example for OpenEnv", "pip install openenv-core"),
+    "inspect_ai": Optional(_module("inspect_ai"), "the example for inspect_ai", "pip install inspect-ai"),
     "mkdocs": Optional(_module("mkdocs"), "the documentation site", "pip install 'tileir[docs]'"),
     "atheris": Optional(_module("atheris"), "fuzzing guided by coverage", "Linux on x86-64"),
     "patch": Optional(_program("patch"), "differences as patches", "apt-get install patch"),

@@ -61,6 +61,10 @@ def read(path: Path) -> None:
             results.reproducer(row.digest)
 
 
+ADVICE = "help: give a name, a digest, or a kind of failure"
+"""What a report says of a program that is not there; nothing else that it says to do may come from a file."""
+
+
 class Reports:
     """`tileir report` in each of its forms, one for each file."""
 
@@ -86,7 +90,8 @@ class Reports:
         said = self._capsys.readouterr()
         assert status in ((0, 1, 2) if "--compare" in options else (0, 2)), (options, said.err)
         if status == 2:
-            assert said.err.startswith("error: ") and said.err.count("\n") == 1, said.err
+            first, *advice = said.err.splitlines()
+            assert first.startswith("error: ") and advice in ([], [ADVICE]), said.err
             raise ResultsError(said.err)
         if options[-1] == "json" and status == 0:
             json.loads(said.out)

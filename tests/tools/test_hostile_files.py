@@ -107,11 +107,26 @@ def test_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = capsys.readouterr()
         assert "Traceback" not in said.err
         if status == 2:
-            assert said.err.count("\n") == 1, said.err
+            first, *advice = said.err.splitlines()
+            assert first.startswith("error: ") and len(advice) <= 1, said.err
+            assert all(each.startswith("help: choose one of sm_80, ") for each in advice), said.err
             raise tileir.TileIRError([])
 
     contents = iter([*wrong, *dotted, *mutated_bytes(SETTINGS, 4, 150)])
     assert outcomes(written(target, contents), lint, tileir.TileIRError)["refused"] > 50
+    configuration.forget()
+
+
+@pytest.mark.parametrize("name", ["my gpu: install evil", "it's one: use evil"])
+def test_what_a_file_quotes_is_no_advice(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tomllib")
+    (tmp_path / "pyproject.toml").write_text(f'[tool.tileir.lint]\ntarget = ["{name}"]\n')
+    program = tmp_path / "program.mlir"
+    program.write_bytes((EXAMPLES / "vector_add.mlir").read_bytes())
+    configuration.forget()
+    assert run(["lint", str(program)]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"error: '{name}' is no GPU that Tile IR is compiled for" and second.startswith("help: choose one")
     configuration.forget()
 
 

@@ -102,12 +102,16 @@ def _split_advice(diagnostic: Diagnostic) -> None:
     # Imported here: only failures need it.
     import re
 
+    message = diagnostic.message
     # "pass 'cse' is registered twice" is no advice.
     advice = rf"(?:{_ADVICE})\b(?! '[^']*' (?:is|has|fails|cannot)\b)"
-    found = re.fullmatch(rf"(\S+ .+?): ({advice}.+)", diagnostic.message, re.DOTALL)
-    if found is not None:
-        diagnostic.message = found[1]
-        diagnostic.notes.insert(0, help_note(found[2]))
+    for colon in re.finditer(rf": (?={advice}.)", message):
+        before = message[: colon.start()]
+        # What stands in quotes may come from a file, and is no advice.  An apostrophe stands between letters.
+        if re.match(r"\S+ .", before) and len(re.findall(r"(?<!\w)'|'(?!\w)", before)) % 2 == 0:
+            diagnostic.message = before
+            diagnostic.notes.insert(0, help_note(message[colon.end() :]))
+            return
 
 
 def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | None:

@@ -312,7 +312,7 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
         )
         yield made(
             f"quantize--{size}",
-            "@ct.kernel\ndef quantize(x, out, scales):\n    i = ct.bid(0)\n    t = ct.load(x, (i, 0), (1, 128))\n"
+            f"@ct.kernel\ndef quantize(x, out, scales):\n    i = ct.bid(0)\n    t = ct.load(x, (i, 0), (1, {8 * size}))\n"
             "    top = ct.max(ct.abs(t), axis=1, keepdims=True)\n    scale = ct.maximum(top, 1e-20) / 127.0\n"
             "    ct.store(out, (i, 0), t / scale)\n    ct.store(scales, (i, 0), scale)\n",
             "def run(x):\n    out, scales = numpy.empty_like(x), numpy.empty((len(x), 1), numpy.float32)\n"

@@ -158,7 +158,7 @@ def test_a_missing_package_is_named(name: str, package: str, install: str, monke
 
 
 def test_openenv(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openenv.core", reason="OpenEnv is not installed: pip install openenv-core")
+    needs("openenv.core")
     adapter = _adapter("openenv_environment", monkeypatch)
     environment = adapter.KernelEnvironment(SOFTMAX / "softmax", most_steps=2, backend="interpreter")
     assert "def reference" in environment.reset().task and "held_out" not in environment.reset().task
@@ -169,7 +169,7 @@ def test_openenv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_inspect_ai(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install inspect-ai")
+    needs("inspect_ai")
     adapter = _adapter("inspect_scorer", monkeypatch)
     assert [sample.id for sample in adapter.kernel_task().dataset] == ["softmax"]
     assert adapter.code_in("text\n```python\nx = 1\n```\nmore\n```py\ny = 2\n```\n") == "y = 2\n"

@@ -86,7 +86,7 @@ def test_sizes_beside_stated_ones_are_tried_where_they_must_work() -> None:
         return [(each.group, each.label) for each in planned_sets(found, found.shapes, 1)]
 
     assert groups(shapes=[{"n": 100}, {"n": 64}], held_out=[{"n": 300}]) == [
-        *[(SHOWN, "n=100"), (SHOWN, "n=64"), (HELD_OUT, "held-out shape 1")],
+        *[(SHOWN, "n=100"), (SHOWN, "n=64"), (HELD_OUT, "held-out shape 1"), (HELD_OUT, "held-out shape 1")],
         *[(VARIANTS, "n=65"), (VARIANTS, "n=99")],
     ]
     # Multiples of 16 may be all that a kernel has to take, and so may small numbers, which are no sizes.

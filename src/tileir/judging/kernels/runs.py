@@ -65,7 +65,8 @@ def make_inputs(file: str, directory: str, plan: JudgePlan, work: Work) -> dict[
     try:
         source = Path(directory, file).read_bytes()
         task = settings_in(source)
-        settings = task or TaskSettings()
+        # A reference without a task states all of its shapes.
+        settings = task or TaskSettings(variants=False)
         seed = plan.seed if settings.seed is None else settings.seed
         module = _reference(file, directory, plan, Launches(0, ""))
         stated = tolerance_of(module) if settings.tolerance is None else tolerances(settings.tolerance)
