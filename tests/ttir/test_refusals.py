@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
+from tests.optional import needs
 from tests.ttir.operations_of_triton import OPERATIONS, TERMINATORS
 from tests.ttir.programs import module
 
-from tileir.errors import OptionError, TileIRError
+import tileir
+from tileir.errors import OptionError
 from tileir.ttir import TTIRError, from_ttir, translate
 from tileir.ttir.tokens import MEMORY_ORDERS, MemoryOrder
 from tileir.ttir.translation import RULES
@@ -154,9 +158,24 @@ def test_pointers_of_a_loop_without_its_operands(order: MemoryOrder) -> None:
         translate(module("", body), memory_order=order)
 
 
-def test_ttir_in_its_usual_form() -> None:
-    with pytest.raises(TileIRError, match=r"(?s)'tt\.func'.*ttir:2:3.*help: .*--mlir-print-op-generic"):
-        translate("module {\n  tt.func public @k(%x: i32) attributes {noinline = false} {\n    tt.return\n  }\n}")
+USUAL = "module {\n  tt.func public @k(%x: i32) attributes {noinline = false} {\n    tt.return\n  }\n}"
+
+
+def test_ttir_in_its_usual_form_is_read_by_triton() -> None:
+    needs("triton")
+    found = from_ttir(USUAL)
+    assert tileir.compile(found).name == "k"
+    # Lines are those of the text.
+    assert 'loc("ttir":2:' in found.text(debug_info=True)
+    with pytest.raises(TTIRError, match="Triton refuses this TTIR"):
+        from_ttir(USUAL.replace("tt.return", "tt.returns"))
+
+
+def test_ttir_in_its_usual_form_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton._C.libtriton", None)
+    monkeypatch.setitem(sys.modules, "triton", None)
+    with pytest.raises(TTIRError, match="pip install triton"):
+        from_ttir(USUAL)
 
 
 def test_an_unknown_memory_order() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from tileir.execute.locations.wording import TRITON
 from tileir.interface import parse
 from tileir.ir.attributes import string_attribute
 from tileir.ir.core import Block, Module, Operation
-from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, TileIRError, VerifyError, help_note
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, VerifyError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.values import BlockArgument, Value
 from tileir.ttir.locations import UserLocations
@@ -27,12 +26,6 @@ Rule = Callable[["Translation", Operation], Results]
 
 # What a module may become: calls are inlined, and a block that two branches lead to is translated for both.
 _MAX_OPERATIONS: Final = 250_000
-
-_USUAL_FORM: Final = re.compile(r"\btt\.func\s+(?:public|private|@)")
-_GENERIC_FORM: Final = (
-    "this is TTIR in its usual form, and only MLIR's generic form is read: print it with `triton-opt "
-    "--mlir-print-op-generic`, or pass the @triton.jit function itself to tileir.compile"
-)
 
 # The dialects that TTIR is lowered to.
 _AFTER_TTIR: Final = ("amdg", "gluon", "llvm", "nvg", "nvvm", "nvws", "rocdl", "ttg", "ttng")
@@ -256,12 +249,7 @@ def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     """
     if memory_order not in MEMORY_ORDERS:
         raise OptionError(f"{memory_order!r} is no memory order: use one of {', '.join(MEMORY_ORDERS)}")
-    try:
-        source = parse(text, "ttir", allow_unregistered=True)
-    except ParseError as failure:
-        if _USUAL_FORM.search(text) is not None:
-            failure.diagnostics[0].notes.append(help_note(_GENERIC_FORM))
-        raise
+    source = parse(text, "ttir", allow_unregistered=True)
     translation = Translation(source, memory_order)
     try:
         translation.declare()

@@ -1,7 +1,6 @@
 """Triton's frontend: from a kernel and the types of its arguments to TTIR.
 
-TTIR is printed in MLIR's generic form, which one reader reads for all operations and versions.  An attribute of the
-module that no dialect declares makes MLIR print that form.  The text is kept on disk: making it takes 20 to 100 ms.
+The text of a kernel, in MLIR's generic form, is kept on disk: making it takes 20 to 100 ms.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from tileir.bridge.triton.compilation_errors import show_user_lines
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.ir.quoting import type_text
+from tileir.ttir.generic_form import generic_text
 
 _OLDEST: Final = (3, 5)
 _PASSES: Final = (
@@ -156,9 +156,8 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
     except RuntimeError:
         raise _invalid(source) from None
     text = str(module)
-    module.set_attr("generic", ir.builder(module.context).get_unit_attr())
     # The function may have a name of its own: `triton.jit(repr=..)`.
-    return Ttir(module.get_entry_func_name(), str(module), text)
+    return Ttir(module.get_entry_func_name(), generic_text(module, context), text)
 
 
 def _invalid(source: Any) -> LaunchError:
