@@ -142,7 +142,7 @@ def test_an_edited_module_is_translated_or_refused_with_a_position(edit: int) ->
     assert refused
 
 
-@pytest.mark.parametrize("text", ["", "module {}", "tt.func @f() { tt.return }", "(" * 5000, '"builtin.module"() ({'])
+@pytest.mark.parametrize("text", ["", "module {}", "tt.func @f() { tt.retrun }", "(" * 5000, '"builtin.module"() ({'])
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(TileIRError):
         from_ttir(text)
