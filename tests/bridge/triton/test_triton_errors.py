@@ -64,9 +64,13 @@ def stored_at_a_number(x, n):
 
 
 def test_invalid_ir_of_the_frontend_is_an_error_of_the_launch() -> None:
-    """An address is 64 bits: Triton's verifier prints that, with the line."""
-    with tileir.emulate(), pytest.raises(tileir.LaunchError, match="frontend makes invalid IR of stored_at_a_number"):
+    """An address is 64 bits: Triton's verifier says that, with the line."""
+    expected = "frontend makes invalid IR of stored_at_a_number"
+    with tileir.emulate(), pytest.raises(tileir.LaunchError, match=expected) as caught:
         stored_at_a_number[(1,)](torch.zeros(64, device="cuda"), 8)
+    (note,) = caught.value.diagnostics[0].notes
+    line = stored_at_a_number.fn.__code__.co_firstlineno + 2
+    assert (note.location.file, note.location.line) == (__file__, line) and "tt.int_to_ptr" in note.message, note
 
 
 def test_a_helper_that_fails_is_the_cause_with_its_line() -> None:

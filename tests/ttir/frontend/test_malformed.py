@@ -14,7 +14,7 @@ import triton.language as tl
 from tests.bridge.triton import triton_kernels as kernels
 
 from tileir.bridge.triton.resolving import resolved
-from tileir.errors import TileIRError
+from tileir.errors import TileIRError, TTIRError
 from tileir.ttir import from_ttir
 from tileir.ttir.tokens import MEMORY_ORDERS
 
@@ -146,3 +146,10 @@ def test_an_edited_module_is_translated_or_refused_with_a_position(edit: int) ->
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(TileIRError):
         from_ttir(text)
+
+
+def test_what_triton_says_of_the_usual_form_is_the_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(TTIRError, match=r"(?s)undeclared SSA value name.*--> ttir:2:\d+") as caught:
+        from_ttir("tt.func @f(%a: i32) {\n  %0 = arith.addi %a, %b : i32\n  tt.return\n}")
+    assert len(caught.value.diagnostics) == 1
+    assert capfd.readouterr() == ("", "")

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 from tileir.bridge.triton.compilation_errors import show_user_lines
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.quoting import type_text
-from tileir.ttir.generic_form import generic_text
+from tileir.ttir.generic_form import caught_errors, generic_text
 
 _OLDEST: Final = (3, 5)
 _PASSES: Final = (
@@ -135,14 +136,16 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
     ir.load_dialects(context)
     backend.load_dialects(context)
     codegen = backend.get_codegen_implementation(options)
+    errors: list[Diagnostic] = []
     try:
-        module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
+        with caught_errors(errors, {}):
+            module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
     except Exception as error:
         show_user_lines(error)
         # As Triton does: the frames of its own compiler say nothing to the user.
         filter_traceback(error)
         if type(error) is RuntimeError:
-            raise _invalid(source) from None
+            raise _invalid(source, errors) from None
         raise
     manager = ir.pass_manager(module.context)
     manager.enable_debug()
@@ -152,16 +155,17 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
         if add is not None:
             add(manager)
     try:
-        manager.run(module, *(() if version() < (3, 6) else ("make_ttir",)))
+        with caught_errors(errors, {}):
+            manager.run(module, *(() if version() < (3, 6) else ("make_ttir",)))
     except RuntimeError:
-        raise _invalid(source) from None
+        raise _invalid(source, errors) from None
     text = str(module)
     # The function may have a name of its own: `triton.jit(repr=..)`.
     return Ttir(module.get_entry_func_name(), generic_text(module, context), text)
 
 
-def _invalid(source: Any) -> LaunchError:
-    """The error for IR that Triton's frontend makes and its verifier refuses; MLIR has printed the reason."""
-    return LaunchError(
-        f"Triton's frontend makes invalid IR of {source.name}: the line and the reason are printed above"
-    )
+def _invalid(source: Any, errors: list[Diagnostic]) -> LaunchError:
+    """The error for IR that Triton's frontend makes and its verifier refuses."""
+    error = LaunchError(f"Triton's frontend makes invalid IR of {source.name}")
+    error.diagnostics[0].notes.extend([Diagnostic("note", each.message, each.location) for each in errors])
+    return error
