@@ -403,6 +403,7 @@ def test_questions_of_one_part_wait_for_each_other_and_others_do_not() -> None:
     assert begun.wait(60)
     assert explorer.answer("form", {"id": "tile"}) == {"id": "tile"}
     assert explorer.answer("summary", {})["kernel"] == "k"
+    assert first.is_alive()
     let_go.set()
     first.join()
 
