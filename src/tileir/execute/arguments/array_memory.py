@@ -1,7 +1,7 @@
 """Where the memory of an array is: of NumPy, or of another library by the array interface, DLPack or buffers.
 
-Arrays of other libraries say themselves where their memory is.  None of it is taken on trust that can be checked: a
-wrong shape here is memory that a kernel destroys.  What cannot be checked is refused with a message.
+Arrays of other libraries report their own address, shape and strides.  All that can be checked is checked: a wrong
+shape here is memory that a kernel destroys.  What cannot be checked is refused with a message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TYPE = re.compile(r"[<>|=]?[biufcmMOSUVt][0-9]{0,9}(\[[a-z0-9]+\])?", re.ASCII)
 
 
 class BadArray(Exception):
-    """What is wrong with what an array says, after "it ..."."""
+    """An array that describes itself wrongly; the text follows "it ..."."""
 
 
 class OnOtherDevice(Exception):
@@ -43,7 +43,7 @@ def attribute_of(value: object, name: str) -> Any:
 
 
 def has_attribute(value: object, name: str) -> bool:
-    """Whether an object has an attribute; one that fails when it is looked at is there."""
+    """Whether an object has an attribute; one whose getter raises counts."""
     try:
         return hasattr(value, name)
     except Exception:
@@ -51,7 +51,7 @@ def has_attribute(value: object, name: str) -> bool:
 
 
 def _asked(question: Callable[[], Any], failure: str) -> Any:
-    """What a foreign object answers; whatever it raises is a `BadArray`."""
+    """The result of a call into a foreign object; whatever it raises becomes a `BadArray`."""
     try:
         return question()
     except Exception as error:
@@ -87,7 +87,7 @@ def checked(
     owner: object,
     on_host: bool = True,
 ) -> ArrayDescription:
-    """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
+    """A consistent description of memory that exists; for memory of a GPU, the caller checks that it exists."""
     if len(shape) > _MOST_DIMENSIONS:
         raise BadArray(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
     if min(shape, default=0) < 0:
@@ -110,7 +110,7 @@ def checked(
 
 
 def _is_mapped(low: int, high: int) -> bool:
-    """Whether this process has all of that memory; True where nobody can tell."""
+    """Whether this process has mapped all of that memory; True on Windows, where this is not checked."""
     if sys.platform == "win32":
         return True
     start = low - low % mmap.PAGESIZE
@@ -174,7 +174,7 @@ def _dtype(spelled: object) -> DType:
 def _in_buffer(
     holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
 ) -> ArrayDescription:
-    """An array inside what Python's buffer protocol gives."""
+    """An array inside an object with Python's buffer protocol."""
     failure = "has no address and no buffer"
     memory = _asked(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
     start = int(memory.ctypes.data)
@@ -250,7 +250,7 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
             raise BadArray(f"returns a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
         tensor, writable = managed.tensor, not managed.flags & _READ_ONLY
     else:
-        # As NumPy sees it: what cannot say that it may be written to may not.
+        # This version of DLPack has no flag for read-only memory: as in NumPy, it counts as read-only.
         tensor, writable = _Tensor.from_address(address), False
     if tensor.device_type not in devices:
         raise OnOtherDevice
@@ -315,7 +315,7 @@ NAMES: Final[dict[str, Any]] = {"word_at": word_at}  # What the code of `address
 
 def _reads_headers() -> bool:
     if sys.implementation.name != "cpython":
-        # What `id` gives is no address.
+        # `id` is an address in CPython only.
         return False
     whole = numpy.zeros((4, 6), numpy.float32)
     arrays = [whole, whole[1:, ::2], whole.T, whole[2:2], whole.astype("u1")[3]]

@@ -192,7 +192,7 @@ def _user_directory() -> str | None:
     elif sys.platform == "darwin":
         base = os.path.join(home, "Library", "Caches") if home else None
     else:
-        # A path that is not absolute is to be ignored, says the specification.
+        # The XDG specification ignores a relative path.
         chosen = os.environ.get("XDG_CACHE_HOME")
         base = chosen if chosen and os.path.isabs(chosen) else os.path.join(home, ".cache") if home else None
     return os.path.normpath(os.path.join(base, "tileir", "code")) if base is not None else None
