@@ -152,13 +152,13 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several observers of one launch; tokens are given by the first that gives any."""
+    """Several observers of one launch; tokens come from the first that overrides `token`."""
 
     def __init__(self, observers: list[Observer]) -> None:
         self._observers: list[Observer] = observers
         self._tokens: Observer | None = next((one for one in observers if overrides(one, "token")), None)
         self._watched: dict[Operation, list[Observer]] = {}
-        # Where what an observer wants beside the operands is.
+        # The range of the extra values that an observer requested, behind the operands.
         self._requested: dict[tuple[Operation, Observer], slice] = {}
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:

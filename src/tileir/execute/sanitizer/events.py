@@ -174,7 +174,7 @@ class Event(NamedTuple):
     bit: int
     semantics: AccessSemantics
     also: int  # The bits of earlier reads that this one hides and does not follow.
-    layout: object  # Which element of a tile went where, where somebody wants to know.
+    layout: object  # Which element of a tile went where; None where no check needs it.
 
     def is_among(self, bits: int) -> bool:
         """Whether it is one of the events of its tile block that have these bits, with what it hides."""
@@ -245,7 +245,7 @@ class Events:
         return found
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
-        """The token an operation gives; if it accesses memory its event is about to follow."""
+        """The token that an operation makes; if it accesses memory its event follows."""
         given = [token for token in tokens if token is not None]
         taken = given[0] if given else _NOTHING
         for token in given[1:]:

@@ -1,9 +1,9 @@
-"""Which tile block a place in memory belongs to, learned from the tile blocks that ran.
+"""Which tile block an address in memory belongs to, learned from the tile blocks that ran.
 
 In most kernels a tile begins at a sum of multiples of the block's coordinates, or of quotient and remainder of x where
-a grid of one dimension numbers the tiles.  A `Pattern` has where the n-th execution of a store began in each tile
+a grid of one dimension numbers the tiles.  A `Pattern` records where the n-th execution of a store began in each tile
 block.  It finds the multiples by comparing neighbors and checks them against all blocks; this rule also covers blocks
-that did not run.  Places are counted in elements along the tile's dimensions, from the largest stride down.
+that did not run.  Positions are in elements along the tile's dimensions, from the largest stride down.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Pattern:
                     return None
                 factors[:, axis] = change // way
             elif axis < 3:
-                # There is one tile block along this axis: what the program says has to do.
+                # Only one tile block along this axis: use the multiple that follows from the program.
                 moved_by = self._static(axis, order)
                 if moved_by is None:
                     self._unsure = True
