@@ -41,7 +41,7 @@ FAR = 1 << 62  # Extents and positions are clamped to this, as the interpreter d
 @dataclass(eq=False, repr=False, slots=True)
 class TensorView:
     """Memory as a tensor: an address, extents and strides in elements.  `sizes` are the program's extents; accesses
-    clamp them to `FAR`.  Three i1s tell whether it lies in its array, in memory, and in writable memory (`bounds`)."""
+    clamp them to `FAR`.  Three i1s: it lies in its array, in memory, and in writable memory (`bounds`)."""
 
     address: str
     element: Type

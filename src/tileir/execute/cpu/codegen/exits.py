@@ -1,6 +1,6 @@
 """How a worker ends early, and the memory that `alloca` has reserved on a thread.
 
-Checked code keeps two words for each `alloca` (begin and end), sanitized code the four of `sanitizer.sites`; zeros say
+Checked code keeps two words for each `alloca` (begin and end), sanitized code the four of `sanitizer.sites`; zeros mean
 that nothing is reserved.
 """
 

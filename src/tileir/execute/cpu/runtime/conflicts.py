@@ -67,7 +67,7 @@ class Accesses(Generic[Who]):
         return self._parts[first:place]
 
     def _cut(self, at: int) -> int:
-        """Divide the part around an address, if there is one; the place of the first part from there on."""
+        """Split the part around an address, if there is one; the position of the first part from there on."""
         place = bisect_left(self._starts, at)
         if place and self._parts[place - 1].high > at:
             part = self._parts[place - 1]

@@ -119,7 +119,7 @@ def _hand_over(call: _Call) -> None:
         try:
             _thread.start_new_thread(_serve, ())
         except RuntimeError:
-            # The system gives this process no more threads, or it is about to end.
+            # The system starts no more threads for this process, or the interpreter is about to exit.
             call.run()
             return
     _queue.put(call)
@@ -140,7 +140,7 @@ def _close(reference: object) -> None:
         try:
             resource.close()
         except RuntimeError:
-            # LLVM cannot say what is to be done about it.
+            # There is no remedy for an error of LLVM here.
             pass
 
 

@@ -74,7 +74,7 @@ class Launches:
         self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()  # Released when there is something new for who waits.
-        # All of the following is looked at and changed with the lock only.
+        # The lock guards all of the following.
         self._services: list[Service] = []
         self._reset()
 

@@ -116,7 +116,7 @@ def run_short(function: Loaded, record: Record, scratch_bytes: int, count: int) 
 
 
 def _measure(function: Loaded, record: Record, elapsed: int) -> None:
-    """Learn how long a tile block takes; a launch that did not reach its end says nothing about the next."""
+    """Record how long a tile block takes; an unfinished launch is no measurement."""
     if not record.slots[STOP] and not record.slots[FAILED]:
         function.measured(record.slots, elapsed // record.slots[COUNT] or 1)
 
@@ -135,7 +135,7 @@ def _run_own(function: Loaded, record: Record, memory: Scratch, threads: int) ->
     if _is_soon_over(function, record, threads):
         function.call(record.address, memory.address)
         return
-    # What is left of a slice says that there are no tile blocks any more.
+    # A slice that is not used up means that there are no more tile blocks.
     while not words[BUDGET] and not record.slots[STOP]:
         now = perf_counter_ns()
         # One chunk first, however fast the last launch was: how long it takes may depend on the arguments.

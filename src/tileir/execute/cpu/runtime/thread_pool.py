@@ -4,7 +4,7 @@ One launch has the pool at a time: who launches takes its token, and another lau
 own thread.  On Linux workers wait in native code (`pool_native`), without Python's lock:
 
     launch    write the job, open it, change the signal, wake those who sleep; take part; close; wait for the others
-    worker    see the signal change, say "inside", look whether the job is (still) open; take part; say "outside"
+    worker    see the signal change, set "inside", check that the job is (still) open; take part; set "outside"
 
 A worker that comes too late finds the job closed and goes back to waiting, so that nobody waits for it.  Each worker
 has a slot in the pool's memory: its scratch memory, its range of tile blocks, and whether it is inside.  Who waits
