@@ -1,7 +1,7 @@
 """`torch.compile` and launches: the compiler of torch runs them as they are, and does not look inside.
 
-It would trace a launch as any Python, and find nothing to make a graph of.  It has a list of folders that it leaves
-alone, and is told of this one when somebody imports it, which takes too long to be done from here.
+It would trace a launch as any Python, and find nothing to make a graph of.  It has a list of folders that it does not
+trace, and `leave_launches_alone` adds tileir when that module is imported: importing it here would take too long.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _tell(rules: Any) -> None:
 
 
 class _Finder:
-    """Finds what the others find, and has the rules told once they are loaded."""
+    """Finds the module by the other finders, and adds tileir to its rules once it is loaded."""
 
     def __init__(self) -> None:
         self.is_looking: bool = False

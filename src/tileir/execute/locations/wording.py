@@ -141,5 +141,5 @@ def in_triton(text: str) -> str:
 
 
 def in_script(text: str) -> str:
-    """The words of a text for the author of a script, with marks."""
+    """The version of a text for the author of a script, with marks."""
     return text.script if isinstance(text, Phrase) else text
