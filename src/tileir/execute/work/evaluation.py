@@ -271,7 +271,7 @@ def _shaped(operation: Operation, lookup: Lookup) -> list[Known | None]:
 
 
 def _cut(ramp: Ramp, before: tuple[int, ...], after: tuple[int, ...]) -> list[int] | None:
-    """The steps of a tile that is cut in another way, if those from one element to the next are even."""
+    """The steps of a reshaped tile, if those from one element to the next are even."""
     real = [(extent, step) for extent, step in zip(before, ramp.steps, strict=True) if extent > 1]
     if any(outer != step * extent for (_, outer), (extent, step) in pairwise(real)):
         return None

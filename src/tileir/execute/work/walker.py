@@ -101,7 +101,7 @@ class Walker:
         return max(self._heaviest * blocks / self._load, 1.0) if self._load else 1.0
 
     def _plan(self, block: Block) -> tuple[list[Operation], int]:
-        """The operations of a block that have to be looked at each time, and how many elements it computes."""
+        """The operations of a block that are walked in each execution, and how many elements the block computes."""
         if block not in self._plans:
             types = [result.type for operation in block for result in operation.results]
             elements = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
@@ -149,7 +149,7 @@ class Walker:
         return block.last
 
     def _give(self, end: Operation | None, targets: list[Value]) -> None:
-        """What a terminator gives to results or to the next iteration."""
+        """Pass the operands of a terminator to results or to the next iteration."""
         known = self._known
         given: list[Known | None] = [None] * len(targets)
         if end is not None and len(end.operands) == len(targets):
@@ -281,7 +281,7 @@ def _words(operation: Operation) -> str:
 
 
 def argument_known(value: Value, index: int, given: object) -> Known | None:
-    """What a launch's argument says of a parameter."""
+    """What a launch's argument determines of a parameter."""
     element = cast(TileType, value.type).element
     if isinstance(element, IntegerType):
         if isinstance(given, bool):

@@ -185,7 +185,7 @@ _ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
 
 
 def _may_use_amx() -> bool:
-    """Request permission from Linux, once per process, to use the tile registers of AMX; elsewhere they are not used."""
+    """Request permission from Linux, once per process, for the tile registers of AMX; no other system has it."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes
