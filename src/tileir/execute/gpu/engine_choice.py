@@ -57,7 +57,7 @@ class ChosenKernel(GpuLauncher):
         return self._triton.key_parts
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: Any) -> None:
-        # Code of Triton writes what it has to say to a report, that of others to standard output.
+        # Code of Triton writes its output to a report, other code to standard output.
         spoken = [each for each in self._kernels.values() if isinstance(each, TritonKernel) is (report is not None)]
         spoken[0].listen(stream, options, place, report)
 
@@ -159,7 +159,7 @@ def _load(kernel: GpuLauncher, launching: Launching) -> None:
 
 
 def _telling(errors: dict[str, LaunchError]) -> LaunchError:
-    """The error that says most about the program: that of an engine that is there."""
+    """The error most specific to the program: that of an engine that is installed."""
     return min(errors.values(), key=lambda error: isinstance(error, (MissingDependencyError, DriverError)))
 
 

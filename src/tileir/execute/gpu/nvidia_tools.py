@@ -1,6 +1,6 @@
 """NVIDIA's tools: where they are, and the instructions of a cubin by the disassembler, whose slow output is cached.
 
-Packages of pip put a tool into `nvidia/cu13/bin` beside other packages; Triton brings some too, often older ones.
+Packages of pip put a tool into `nvidia/cu13/bin` beside other packages; Triton includes some too, often older ones.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def _elements(words: Any, element: str) -> Any:
 
 
 class Report:
-    """What one launch has to say; `addresses` has for each slot where it is written."""
+    """The output of one launch; `addresses` has for each slot where it is written."""
 
     def __init__(self, slots: Sequence[Slot], context: int, stream: int) -> None:
         self._slots: Final = slots

@@ -49,7 +49,7 @@ def compile_kernel(
         raise CompilationError(
             f"kernels for {gpu.name} cannot be launched: {NOT_RUN}; 'tileir compile' makes their code"
         )
-    # Its structure does not say where a program stands, which line information does.
+    # Its structural hash leaves out locations, which decide on line information.
     key = "" if options.lineinfo else program_key(entry, gpu, options)
     with _locks.of(key or "lines"):
         found = stored_code(key, installed_triton()) if key else None
@@ -119,7 +119,7 @@ class TritonKernel(GpuLauncher):
         return found
 
     def _kind(self, target: TritonTarget, wanted: Specialization) -> Specialization:
-        """The kind of launches to have code for: the one that is wanted, unless there are many."""
+        """The kind of launches to have code for: `wanted`, or a coarser one if there are many."""
         if self._made[target.name] < FINE_KINDS:
             return wanted
         kind = coarser(wanted)

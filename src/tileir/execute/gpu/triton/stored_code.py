@@ -40,7 +40,7 @@ TTIR_PARTS: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
 _ASSEMBLERS: Final = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 """Variables of Triton's that name another assembler than its own."""
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
-"""Types that have another number in PTX, which Triton gives, than in CUtensorMapDataType, where bf16 is 9."""
+"""Types whose number in PTX, which Triton uses, is not that in CUtensorMapDataType, where bf16 is 9."""
 _sources: bytes = b""
 _worker_sources: bytes = b""
 PREFIX: Final = "schedule-"
@@ -142,7 +142,7 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
 
 
 def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
-    """The parameters of the code: descriptors as Triton wants them, and last its own, for scratch and its profiler."""
+    """The parameters of the code: descriptors in Triton's layout, and last its own, for scratch and its profiler."""
     wanted = iter(metadata.get("tensordesc_meta") or ())
     found = [unpacked_slot(kind, content) for kind, content in packed]
     for number, slot in enumerate(found):

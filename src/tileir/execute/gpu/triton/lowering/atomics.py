@@ -51,7 +51,7 @@ class Owners:
     def effect(
         self, instructions: str, constraints: str, values: list[TtirValue], mask: TtirValue | None, element: str = "i32"
     ) -> TtirValue:
-        """Instructions for each element, in one thread; the last operand says whether an element takes part."""
+        """Instructions for each element, in one thread; the last operand is whether an element takes part."""
         spread = [*map(self._spread, values), self._predicate(mask)]
         return self._build.effect(instructions, constraints, spread, element, self._shape)
 
@@ -114,7 +114,7 @@ def ordered_store(
     if ordering == "release":
         build.fenced_barrier()
     if value.bits >= 32:
-        # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
+        # An exchange whose old value is unused: Triton makes sure that each is done once.
         build.atomic(f"rmw exch, {ordering}, {scope}", pointers, value, mask)
         return
     build.require_ptx(operation, "ordered stores of less than 32 bits")

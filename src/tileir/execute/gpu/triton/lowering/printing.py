@@ -1,6 +1,6 @@
-"""Lowering of `print_tko` and `assert`: what they have to say is written to memory, which the launcher reads.
+"""Lowering of `print_tko` and `assert`: they write their output to memory, which the launcher reads.
 
-`code.py` says how.  An assert that fails ends its tile block, and no others: the GPU can be used as before.
+`code.py` defines the format.  An assert that fails ends its tile block, and no others: the GPU can be used as before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def lower_print(build: Lowering, operation: Operation) -> None:
     tiles = [_bits(build, build.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
     used = build.atomic("rmw add, relaxed, gpu", base, build.integer(words, "i64"))
-    # The words that are used, with the first, which counts them.
+    # The number of words in use, including the first, which counts them.
     last = build.apply("arith.addi", used, words + 1)
     fits = build.compare("ule", last, OUTPUT_WORDS)
     place = build.advance(base, build.apply("arith.addi", used, 1))

@@ -1,6 +1,6 @@
 """TTIR to code by Triton's own stages, in the process that runs it.
 
-`triton.compile` of a file leaves out the first stage, may want a GPU and writes to its own cache, so the stages are
+`triton.compile` of a file leaves out the first stage, may need a GPU and writes to its own cache, so the stages are
 called here.  This module does not import tileir: a copy of it is kept with a crash, and is a program.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
@@ -134,13 +134,13 @@ class Stages:
     def compile(
         self, text: str, target: str, options: dict[str, Any], last: str, first: str = "ttir"
     ) -> tuple[bytes, dict[str, Any], int]:
-        """What the last stage gives, Triton's metadata, and the number of parameters."""
+        """The result of the last stage, Triton's metadata, and the number of parameters."""
         backend = self._backend(target)
         options = dict(options)
         # Triton reads this when it needs it.  Without, there is less to write and to assemble.
         os.environ["TRITON_DISABLE_LINE_INFO"] = "0" if options.pop("lineinfo", False) else "1"
-        # Functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
-        # always did.
+        # An option of Triton 3.6 and newer selects whether functions of libdevice flush denormals: before, they always
+        # did.
         flushes = options.get("enable_reflect_ftz", True)
         self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else (lambda module: None)
         parsed = backend.parse_options(options)
@@ -292,7 +292,7 @@ def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
     try:
         return (MADE, *(work(*asked) or ()), _output())
     except MemoryError:
-        # What ends a process for want of memory ends it here too.
+        # Running out of memory ends the process, as it does in native code.
         os.write(2, b"out of memory\n")
         os.abort()
     except (Exception, SystemExit) as error:
