@@ -61,14 +61,14 @@ def take(table: Array, index: Any) -> Any:
 
 def any_beyond(x: Any, limit: Any) -> bool:
     """Whether a float32 is farther from zero than a limit, or NaN.  A tracer emits one test for several vectors."""
-    ask = getattr(x, "any_beyond", None)
-    return bool(numpy.count_nonzero(~(numpy.abs(x) <= limit)) if ask is None else ask(limit))
+    test = getattr(x, "any_beyond", None)
+    return bool(numpy.count_nonzero(~(numpy.abs(x) <= limit)) if test is None else test(limit))
 
 
 def without_subnormals(x: Any) -> Any:
     """The same numbers; a tracer records that none of them is subnormal."""
-    tell = getattr(x, "without_subnormals", None)
-    return x if tell is None else tell()
+    mark = getattr(x, "without_subnormals", None)
+    return x if mark is None else mark()
 
 
 def through_double(function: Callable[..., Any], element: FloatType, down: Unary) -> Callable[..., Any]:

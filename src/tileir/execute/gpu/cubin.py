@@ -223,14 +223,14 @@ class _Elf:
     def attributes(self, name: str) -> Iterator[tuple[int, bytes]]:
         """The attributes in a section of `.nv.info`, with their values."""
         data = self.section(name)
-        place = 0
-        while place + 4 <= len(data):
-            kind, attribute, value = data[place], data[place + 1], data[place + 2 : place + 4]
-            place += 4
+        at = 0
+        while at + 4 <= len(data):
+            kind, attribute, value = data[at], data[at + 1], data[at + 2 : at + 4]
+            at += 4
             if kind == _WITH_SIZE:
                 size = int.from_bytes(value, "little")
-                value = data[place : place + size]
-                place += size
+                value = data[at : at + size]
+                at += size
             yield attribute, value
 
 

@@ -397,8 +397,8 @@ class Kernel:
     def _checked(self, **given: Any) -> LaunchOptions:
         """The options of a launch, checked before anything runs; where they are None, those of the kernel."""
         own = ("schedule", "unchecked")
-        asked = {name: value for name, value in given.items() if value is not None or name not in own}
-        return checked_options(self._ordinary._replace(**asked))
+        requested = {name: value for name, value in given.items() if value is not None or name not in own}
+        return checked_options(self._ordinary._replace(**requested))
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Backend:
         engine = self._engine

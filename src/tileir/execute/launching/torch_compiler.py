@@ -20,14 +20,14 @@ def leave_launches_alone() -> None:
     """Have the compiler of torch run launches, whenever it is imported."""
     rules = sys.modules.get(_RULES)
     if rules is not None:
-        _tell(rules)
+        _add_rule(rules)
         return
     with NO_FORK:
         if _FINDER not in sys.meta_path:
             sys.meta_path.insert(0, _FINDER)
 
 
-def _tell(rules: Any) -> None:
+def _add_rule(rules: Any) -> None:
     add = getattr(rules, "add", None)
     if callable(add):
         add("tileir")
@@ -60,7 +60,7 @@ class _Finder:
         with NO_FORK:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
-        _tell(module)
+        _add_rule(module)
 
 
 _FINDER: Final[Any] = _Finder()

@@ -75,8 +75,8 @@ class Pattern:
         order = self._order
         if order is None or not self.tile.ends:
             return False
-        place = _position(address - self.origin, self.tile.strides, order)
-        return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
+        position = _position(address - self.origin, self.tile.strides, order)
+        return not all(0 <= int(number) < end for number, end in zip(position, self.tile.ends, strict=True))
 
     def block_of(self, address: int) -> BlockId | None:
         """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
@@ -133,7 +133,7 @@ class Pattern:
         return self._fitted(coordinates, positions, order, rows)
 
     def _fitted(self, coordinates: Array, positions: Array, order: list[int], rows: int) -> Rule | None:
-        base, place = coordinates[0], positions[0]
+        base, position = coordinates[0], positions[0]
         factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
         for axis in range(_COUNT):
             moved = coordinates != base
@@ -141,7 +141,7 @@ class Pattern:
             if alone.any():
                 number = int(alone.argmax())
                 way = int(coordinates[number, axis] - base[axis])
-                change = positions[number] - place
+                change = positions[number] - position
                 if (change % way).any():
                     return None
                 factors[:, axis] = change // way
@@ -152,7 +152,7 @@ class Pattern:
                     self._unsure = True
                 else:
                     factors[:, axis] = moved_by
-        start = place - factors @ base
+        start = position - factors @ base
         if (positions != start + coordinates @ factors.T).any():
             return None
         return start, factors, rows

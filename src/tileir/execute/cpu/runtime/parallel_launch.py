@@ -301,7 +301,7 @@ def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], 
     failures: list[BaseException] = []
     has_left: list[bool] = []
 
-    def tell() -> None:
+    def report() -> None:
         with ended:
             try:
                 while not over.acquire(True, 0.1) and not has_left:
@@ -313,7 +313,7 @@ def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], 
     progress(0, count)
     try:
         try:
-            _thread.start_new_thread(tell, ())
+            _thread.start_new_thread(report, ())
             run()
         finally:
             over.release()

@@ -269,11 +269,11 @@ def _sine(machine: Machine, value: Any, function: OperationDeclaration, first: i
     angle = value
     for part in _HALF_PI_PARTS:
         angle = machine.fma(count, -part, angle)
-    turns = shifted.view(INT32) + first
+    quadrant = shifted.view(INT32) + first
     sine = numpy.copysign(_odd(machine, angle, _SINE), angle)
-    result = numpy.where((turns & 1) != 0, machine.horner(angle * angle, _COSINE), sine)
+    result = numpy.where((quadrant & 1) != 0, machine.horner(angle * angle, _COSINE), sine)
     # The sign changes after every second multiple.
-    usual = (result.view(INT32) ^ ((turns & 2) << 30)).view(SINGLE)
+    usual = (result.view(INT32) ^ ((quadrant & 2) << 30)).view(SINGLE)
     rare = numpy.logical_not(numpy.absolute(value) < _ANGLE_LIMIT)
     return machine.unless_rare(rare, usual, function.mnemonic, exact, value)
 

@@ -286,7 +286,7 @@ def _beginning(module: Operation, block: Block, count: int) -> Operation:
     assert first is not None, "a block has a terminator"
     parent = twins[first].parent
     while parent is not None:
-        _cut(parent, count)
+        _truncate(parent, count)
         around = parent.parent_operation
         if around is None or around.declaration is ENTRY or around.parent is None:
             break
@@ -295,7 +295,7 @@ def _beginning(module: Operation, block: Block, count: int) -> Operation:
     return copy
 
 
-def _cut(block: Block, count: int) -> None:
+def _truncate(block: Block, count: int) -> None:
     """Leave so many operations of a block, and its terminator."""
     operations = list(block)
     last = operations[-1]

@@ -78,8 +78,8 @@ class TileSplit:
         elif maker.declaration is ops.IOTA:
             _require(tile_of(value).element is I32)
         else:
-            for operand, place in _operand_axes(maker, axis):
-                self._add(operand, place)
+            for operand, dimension in _operand_axes(maker, axis):
+                self._add(operand, dimension)
 
     def _around(self, loop: Operation | None, number: int, axis: int) -> None:
         """The initial value, carried value, next value and result of a loop."""
@@ -109,8 +109,8 @@ class TileSplit:
                 shape = made[0].shape if made and isinstance(made[0], TileType) else ()
                 extent = tile_of(value).shape[axis]
                 # The dimension of the results from which this one comes: none where the sum goes over it.
-                found = [place for place, each in enumerate(shape) if each == extent]
-                found = [place for place in found if (value, axis) in _operand_axes(user, place)]
+                found = [dimension for dimension, each in enumerate(shape) if each == extent]
+                found = [dimension for dimension in found if (value, axis) in _operand_axes(user, dimension)]
                 _require(bool(found))
                 for result in user.results:
                     self._add(result, found[0])
@@ -157,11 +157,11 @@ def _check_view(operation: Operation, axis: int) -> None:
 
 def _same_axis(value: Value, axis: int, other: Value) -> int:
     """The dimension of another tile that is this one's, where they differ in dimensions of one element only."""
-    shape, wanted = tile_of(value).shape, tile_of(other).shape
-    if [extent for extent in shape if extent > 1] != [extent for extent in wanted if extent > 1]:
+    shape, target = tile_of(value).shape, tile_of(other).shape
+    if [extent for extent in shape if extent > 1] != [extent for extent in target if extent > 1]:
         raise Uncut
     number = sum([extent > 1 for extent in shape[:axis]])
-    return [place for place, extent in enumerate(wanted) if extent > 1][number]
+    return [dimension for dimension, extent in enumerate(target) if extent > 1][number]
 
 
 def check_order(cut: TileSplit, block: Block, written: list[Operation]) -> None:
