@@ -1,4 +1,4 @@
-"""What goes wrong when a program is launched or runs."""
+"""Errors of launches and running programs."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _MOST_DIGITS: Final = 100  # Longer numbers are errors, and Python refuses to re
 
 
 def natural(text: str) -> int | None:
-    """The number that ASCII digits stand for; `str.isdigit` takes others, which `int` takes or not."""
+    """The number in ASCII digits; None for any other text, and for digits of other scripts."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 

@@ -38,7 +38,7 @@ class OnOtherDevice(Exception):
 
 
 def attribute_of(value: object, name: str) -> Any:
-    """An attribute of a foreign object; whatever goes wrong inside it is a `BadArray`."""
+    """An attribute of a foreign object; whatever its getter raises becomes a `BadArray`."""
     return _guarded(lambda: getattr(value, name), f"fails when its attribute '{name}' is read")
 
 

@@ -232,7 +232,7 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
             f"{what} is a tensor without plain memory of its own ({words}): pass a plain one, as tensor.to_dense()"
         ) from None
     if found.low < found.high and (not begin or found.low < begin or found.high > begin + size):
-        # It was given back, or there never was any: tensors that stand for others, zeros that nobody wrote.
+        # The memory was freed, or never existed: fake tensors, expanded zeros.
         raise LaunchError(
             f"{what} is a {found.description} with only {size if begin else 0} bytes of memory behind it: "
             "pass one that has all of its memory, as tensor.clone() of a whole one"
@@ -402,7 +402,7 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
     raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
 
 
-MOST_THREADS = 1024  # More than any machine has use for, and few enough to be had.
+MOST_THREADS = 1024  # More than any machine needs, and few enough for the system to start them.
 
 
 def checked_arrays(given: object, name: str) -> list[object]:

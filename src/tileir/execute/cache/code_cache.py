@@ -125,7 +125,7 @@ def _made_secret(files: PrivateDirectory) -> bytes | None:
 
 
 def _store(files: PrivateDirectory, name: str, content: bytes, rename: Callable[[str], bool]) -> bool:
-    """Write a file under a name of its own, and give it the one it is to have: whoever reads sees all or nothing."""
+    """Write a file under a temporary name, then rename it: a reader sees all of it or nothing."""
     temporary = f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
     try:
         return files.write(temporary, content) and rename(temporary)

@@ -166,7 +166,7 @@ def usable_home() -> str | None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """A regular file of the user's that is for nobody else."""
+    """A regular file of the user's that no other user can access."""
     if not stat.S_ISREG(status.st_mode):
         return False
     return not _HAS_OWNERS or (status.st_uid == os.geteuid() and not status.st_mode & _ANYTHING_FOR_OTHERS)
@@ -220,8 +220,8 @@ def _is_safe(path: str, is_own: bool) -> bool:
 # --- file stamps: whether files changed, without reading them ---
 
 FileStamp = tuple[str, int, int, int]
-"""The path of a file, its size, and two times of change; the second one nobody can set, where the system has it: a file
-may be replaced by one of the same size and first time."""
+"""The path of a file, its size, its time of modification and, where the system has it, its time of change.  No program
+can set the latter: a file may be replaced by one of the same size and time of modification."""
 
 _OLD_ENOUGH: Final = 2 * 10**9
 

@@ -153,7 +153,7 @@ def _faster(first: Backend) -> Backend:
 
 def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
     """Whether the arrays of a launch are on a GPU; some there and some not are refused."""
-    # Imported here: who has arguments has NumPy.
+    # Imported here: arguments imply NumPy.
     from tileir.execute.arguments.binding import is_array, is_on_gpu
 
     there = [number for number, value in enumerate(arguments) if is_on_gpu(value)]
@@ -222,7 +222,7 @@ def why_missing(engine: Backend) -> str:
     try:
         return engine.missing()
     except Exception as error:
-        # Somebody else's code, or a package that is installed and broken.
+        # Code of another package, or a package that is installed and broken.
         return f"{type(error).__name__}: {error}"
 
 

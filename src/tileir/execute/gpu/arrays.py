@@ -231,7 +231,7 @@ def wait_for(stream: int, others: Iterable[int | None]) -> None:
             of.call("cuEventRecord", attempt, event, other)
             of.call("cuStreamWaitEvent", attempt, stream, event, 0)
         finally:
-            # The driver keeps it as long as somebody waits for it.
+            # The driver keeps it as long as a stream waits for it.
             of.call("cuEventDestroy_v2", attempt, event)
 
 

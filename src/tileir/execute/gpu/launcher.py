@@ -1,8 +1,8 @@
 """Kernels on a GPU and their launches.
 
 A launch is asynchronous, as CUDA's are: its stream, or synchronization, orders what comes after it, and a later call
-reports what goes wrong, in the driver's words.  Three kinds are waited for: of kernels that print or assert, with
-arrays of the host, which are copied, and with `progress`.
+reports its errors, with the driver's text.  Three kinds of launches are synchronous: of kernels that print or assert,
+with arrays of the host, which are copied, and with `progress`.
 """
 
 from __future__ import annotations

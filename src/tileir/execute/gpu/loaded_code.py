@@ -1,7 +1,7 @@
 """The code of a kernel in the driver: compiled when a launch first needs it for a GPU, and loaded once.
 
 The driver puts a library into each context that launches one of its kernels.  What is loaded stays, as in torch and
-Triton, since a kernel that nobody holds may still run or be in a graph; `release_memory` unloads what no kernel needs.
+Triton, since a kernel without references may still run or be in a graph; `release_memory` unloads what no kernel needs.
 
 Global variables are in the cubin, with their first values; each context has its own.  Kernels of one module
 (`Kernel.sibling`) that can write to them share one cubin, loaded once.

@@ -88,7 +88,7 @@ def disassembled(cubin: Cubin, *options: str) -> str:
     kept = default_cache().get(key)
     if kept is not None:
         return kept[0].decode("utf-8", "surrogateescape")
-    # Imported here: who only looks for a tool starts no process.
+    # Imported here: finding a tool starts no process.
     from tileir.processes.command import run_command
 
     outcome = run_command([tool, "-c", *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)

@@ -89,7 +89,7 @@ def _flush() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError):
-        # Closed, or a pipe that nobody reads: not this launch's business.
+        # Closed, or a pipe without a reader: no error of this launch.
         pass
     if sys.platform != "win32":
         ctypes.CDLL(None).fflush(None)

@@ -27,7 +27,7 @@ Launcher: TypeAlias = Any  # A `GpuLauncher`; its module imports this one.
 _UNUSUAL: Final = (
     TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError, NotDescribed, struct.error,
 )  # fmt: skip
-"""Another number of arguments; a number that its type cannot hold; a tensor whose data cannot be had; another thread
+"""Another number of arguments; a number that its type cannot hold; a tensor without accessible data; another thread
 that has just taken the record; an array of which the driver makes no descriptor."""
 _MOST_STREAMS: Final = 64  # That a repeated launch keeps records for.
 
@@ -167,7 +167,7 @@ def usual_launch(kernel: Launcher, library: ArrayLibrary, arguments: tuple[objec
     return _launch_function(kernel, slots, ["stream = stream_of(device) if other is None else other"])
 
 
-# --- arguments that somebody else has inspected ---
+# --- arguments that the caller has inspected ---
 
 
 class GpuDirect(DirectLaunches):

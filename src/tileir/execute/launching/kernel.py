@@ -123,7 +123,7 @@ class Kernel:
         self._latest: tuple[Backend, PreparedKernel] | None = None
         self.find_variables: Callable[[], object] | None = None
         """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
-        for those who record launches."""
+        for recordings."""
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.requested_backend}>"

@@ -373,7 +373,7 @@ class ScriptMessages:
         return _called(expression) if expression is not None else operation.declaration.mnemonic
 
     def shown(self, operation: Operation, margin: str) -> list[str]:
-        """The line of the script that an operation comes from, its expression underlined, and who called it."""
+        """The line of the script that an operation comes from, its expression underlined, and its callers."""
         expression = self.expression(operation)
         assert expression is not None
         frames = author_frames(operation.location)

@@ -82,7 +82,7 @@ def user_location(location: Location, known: dict[Location, Location] | None = N
 
 
 def location_notes(location: Location) -> list[Diagnostic]:
-    """Who called the function that a location is in, the innermost call first."""
+    """The callers of the function that a location is in, the innermost call first."""
     if source_of(location) is not None:
         return []
     return [note("called from here", with_source(_counted_from_one(frame))) for frame in author_frames(location)[1:]]

@@ -210,7 +210,7 @@ class States:
         assert self.run_again is not None
         began = self._began()
         best = max([copy for copy in self._copies if copy.time <= time], key=lambda copy: copy.time)
-        # Until it is there: whoever is interrupted on the way must not take it for a state.
+        # After an interrupt on the way, memory is in no known state.
         self.lose()
         best.put()
         place = best.place

@@ -28,7 +28,7 @@ from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
 from tileir.text.listing import PrintedLines, printed_lines
 
-_LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
+_LONGEST_LINE: Final = 2000  # Constants may be long, and are cut off in a line.
 
 
 @dataclass(slots=True, eq=False)

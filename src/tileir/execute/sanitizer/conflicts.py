@@ -1,4 +1,4 @@
-"""Accesses to the same bytes that nothing orders, and reads of bytes nobody wrote.
+"""Unordered accesses to the same bytes, and reads of unwritten bytes.
 
 Two accesses of which at least one writes must be ordered: within a tile block by a path of tokens, between tile blocks
 by a release that an acquire reads, unless both are strong (relaxed or stronger, with a scope that holds both).  Each

@@ -91,7 +91,7 @@ class Shadow:
                 if self.other_readers is None:
                     self.other_readers = self.plane()
                 others = cells.of(self.other_readers)
-                # Of two readers of different tile blocks at least one is another than whoever writes.
+                # Of two readers of different tile blocks at least one is in another block than the next writer.
                 others[...] = other if other else numpy.where(others != 0, others, known)
                 cells.put(self.other_readers, others)
             cells.put(self.readers, reader)
@@ -108,7 +108,7 @@ class Shadow:
             if plane is not None:
                 setattr(self, name, numpy.repeat(plane, times)[:count])
         if self.released is not None:
-            # A release counts for whoever reads where it starts.
+            # A release counts only for reads where it starts.
             known, self.released = self.released, self.plane()
             self.released[::times] = known
 

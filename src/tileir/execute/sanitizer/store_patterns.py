@@ -52,7 +52,7 @@ class Pattern:
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self._unsure: bool = False  # Whether the tile may move along an axis with one tile block, nobody knows how far.
+        self._unsure: bool = False  # Whether the tile may move by an unknown distance along an axis of extent 1.
 
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)

@@ -50,7 +50,7 @@ class Allocation(NamedTuple):
         return self.start + self.size
 
     def unwritten(self, low: int, high: int) -> Array:
-        """Which of the bytes between two addresses in it nobody wrote.  No others are read: they may be freed."""
+        """Which of the bytes between two addresses in it are unwritten.  No others are read: they may be freed."""
         phase = (low - self.start) % _WORD
         pattern = numpy.roll(_pattern(self.elements, self.number), -phase)
         found: Array = bytes_at(low, high - low, False) == numpy.resize(pattern, high - low)

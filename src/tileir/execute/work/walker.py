@@ -1,8 +1,8 @@
-"""One tile block, walked: how often each block of the program runs, and the bytes of each access.
+"""Walks one tile block: how often each block of the program runs, and the bytes of each access.
 
-What is not known is counted as little as it can be: a loop whose bounds come from memory runs no iteration, a branch
-whose condition does is not taken, and the reason is kept.  Long loops whose accesses depend on their counter alone are
-walked in part: their first and last iteration, and some between that stand for others.
+Unknown values lead to a lower bound: a loop whose bounds come from memory runs no iteration, a branch whose condition
+does is not taken, and the reason is kept.  Long loops whose accesses depend on their counter alone are walked in part:
+their first and last iteration, and some between that represent others.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Traffic:
 
 
 def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Numbers below `count` that stand for all, and for how many each: both ends for themselves, others evenly."""
+    """Samples of the numbers below `count`, each with how many it represents: both ends 1, others evenly."""
     if count <= max(most, 2):
         yield from ((index, 1) for index in range(count))
         return

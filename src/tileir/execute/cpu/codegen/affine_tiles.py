@@ -315,7 +315,7 @@ class AffineReader:
 
 
 def is_index_arithmetic(operation: Operation) -> bool:
-    """Whether an operation on scalars is one that affine tiles are made of, so that nobody misses it."""
+    """Whether an operation on scalars is one that affine tiles are computed with."""
     return operation.declaration in (*_FOLLOWED, *_RENAMING, CONSTANT)
 
 

@@ -131,7 +131,7 @@ class Frame:
         return self.value(f"record{slot}", f"load i64, ptr {self.slot_pointer(slot)}, align 8")
 
     def stack(self, type: str, count: int = 1, align: int = 64, name: str = "") -> str:
-        """Memory on the stack, allocated once for the whole function; the same for all who use its name."""
+        """Memory on the stack, allocated once for the whole function; each use of a name is the same memory."""
         name = f"%{name or self._builder.fresh('stack')}"
         self.add(f"{name} = alloca {type}, i64 {count}, align {align}")
         return name

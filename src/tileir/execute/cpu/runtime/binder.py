@@ -203,7 +203,7 @@ def _quick_function(binder: Binder) -> Fill:
     if slots is None:
         return lambda *_: None
     slots.names |= {"ndarray": numpy.ndarray, **array_addresses.NAMES}
-    # Another number of arguments; a tensor of an old torch, or one whose data cannot be had.
+    # Another number of arguments; a tensor of an old torch, or one without accessible data.
     unusual = "TypeError, ValueError, AttributeError, RuntimeError"
     return _filling(binder, slots, "slots, count, x, y, z, chunk, arguments", slots.lines, unusual)
 

@@ -1,7 +1,7 @@
-"""What memory launches work in, and which of them must therefore wait for which.
+"""The memory that launches access, and which launches must wait for which.
 
 Memory is divided where arrays of launches begin and end.  A reader of a part waits for its last writer, a writer also
-for those who have read it since.
+for the readers since then.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Accesses(Generic[Who]):
         self._parts: list[_Part[Who]] = []
 
     def add(self, who: Who, spans: list[Span]) -> dict[Who, None]:
-        """Add the accesses of a launch; returns who must be over before it begins."""
+        """Add the accesses of a launch; returns the launches that must end before it begins."""
         found: dict[Who, None] = {}
         for low, high, writes in spans:
             for part in self._between(low, high):

@@ -381,7 +381,7 @@ class Loop:
         for name, (type, initial, following) in self._carried.items():
             ways = f"[ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
             phis.append(builder.line(f"  {name} = phi {type} {ways}"))
-        # The mark has moved if somebody put lines in front of the loop.
+        # The mark has moved if lines were inserted in front of the loop.
         place = builder.lines.index(mark, place)
         builder.lines[place : place + 1] = phis
 

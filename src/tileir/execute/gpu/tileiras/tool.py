@@ -121,7 +121,7 @@ class Assembler:
 
     @property
     def _called(self) -> str:
-        """Its path, with who chose it: a variable that was set long ago is easily forgotten."""
+        """Its path, with the variable that names it: one that was set long ago is easily forgotten."""
         return f"'{self.path}', which {VARIABLE} names," if os.environ.get(VARIABLE) == self.path else f"'{self.path}'"
 
     def _output(self, option: str) -> str:

@@ -73,7 +73,7 @@ def unpacked_specialization(packed: list[list[int]]) -> Specialization:
 
 
 def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) -> str:
-    """The name under which the cache has what there is to know about a kernel."""
+    """The cache key of a kernel's code."""
     special = options.specialization
     settings = (
         entry.symbol_name,
@@ -86,7 +86,7 @@ def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) ->
 
 
 def structure_key(entry: Operation) -> str:
-    """The name under which the cache has what there is to know about a kernel whatever it is compiled for."""
+    """The cache key of a kernel, whatever it is compiled for."""
     return f"views-{_digest(entry, (entry.symbol_name,))}"
 
 
@@ -166,7 +166,7 @@ def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bo
 
 
 def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> Schedule | None:
-    """The schedule that was found for such launches; None where nobody has searched."""
+    """The schedule that a search found for such launches; None where there was no search."""
     found = default_cache().get(_key(entry, target, gpu, kind, fast))
     schedule = None if found is None else found[1].get("schedule")
     if not isinstance(schedule, list) or len(schedule) != len(Schedule._fields):

@@ -1,6 +1,6 @@
 """Which Triton is installed, or in the folder that TILEIR_TRITON names, and its GPUs; it is not imported.
 
-Code for GPUs of AMD is made and not run: nobody has tried.
+Code for GPUs of AMD is compiled and not run: it is untested.
 """
 
 from __future__ import annotations

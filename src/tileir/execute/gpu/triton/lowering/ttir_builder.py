@@ -244,7 +244,7 @@ class TtirBuilder:
     def effect(
         self, instructions: str, constraints: str, values: Sequence[TtirValue], element: str, shape: Shape = ()
     ) -> TtirValue:
-        """Instructions of PTX that do something beside their result, for each element; as often as they stand here."""
+        """Instructions of PTX with a side effect, for each element; not merged or removed."""
         return self._assembly(instructions, constraints, values, element, shape, "false")
 
     def _assembly(

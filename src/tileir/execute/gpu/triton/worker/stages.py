@@ -270,7 +270,7 @@ def serve(directory: str, folders: list[str]) -> None:
     poll = select.poll()
     poll.register(requests, select.POLLIN)
     if stages is not None and not problem and not poll.poll(0):
-        # Nobody waits yet: do what the first kernel does, as far as it is the same for all.
+        # No request waits yet: compile an empty kernel, which loads what every kernel needs.
         _answer_to(stages.compile, _EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
     while poll.poll(_IDLE_SECONDS * 1000):
         try:
@@ -284,7 +284,7 @@ def serve(directory: str, folders: list[str]) -> None:
         _end_with(requests.fileno(), False)
         answers.write(marshal.dumps(answer))
         answers.flush()
-    # Who started this may have been killed.
+    # The process that started this one may have been killed.
     shutil.rmtree(directory, ignore_errors=True)
 
 
