@@ -14,7 +14,7 @@ _FIRST_ELEMENTS: Final = 6
 
 
 def array_facts(array: Any) -> dict[str, Any]:
-    """What there is to say about an array: type, shape, range, mean, NaNs, first elements."""
+    """Facts about an array: type, shape, range, mean, NaNs, first elements."""
     flat = array.reshape(-1)
     # A signaling NaN, or a sum that overflows, is no reason for NumPy to warn.
     with numpy.errstate(all="ignore"):

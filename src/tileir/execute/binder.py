@@ -2,10 +2,11 @@
 
 A loop over parameters takes twice the time of code that is written for them.  `Slots` is that code: it
 packs parameters into a record for the CPU backend (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`).
-Parameters come as objects that the caller passes, or as numbers that somebody has looked at already: for a cuTile
-launch that is like one before, `bridge/recognition.py` (`engine.DirectLaunches`).
+Parameters come as objects that the caller passes, or as numbers: `bridge/recognition.py` extracts them for a cuTile
+launch that is like one before (`engine.DirectLaunches`).
 
-All of them accept a part of what `arguments.bind` accepts and write the same bits; that has the rest, and the messages.
+Each of them accepts a subset of what `arguments.bind` accepts and writes the same bits; `arguments.bind` handles the
+rest, and has the messages.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def slots_of_objects(
 
 
 def slots_of_numbers(types: Sequence[Type], kind: Sequence[ArgumentKind], head: str, refusal: str) -> Slots | None:
-    """The code for arguments of a kind that were looked at; None if there is no short way for them.  Array 2 has the
-    address p2, b2 follows it, and it has n2 bytes."""
+    """The code for arguments of a kind, given as numbers; None if they need `arguments.bind`.  For array 2 they are its
+    address p2, the bytes b2 of its extents and strides, and its size n2 in bytes."""
     slots = Slots(head)
     number = 0
     for given in kind:

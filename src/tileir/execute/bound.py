@@ -13,8 +13,8 @@ Run = Callable[[], None]
 class BoundLaunch:
     """A kernel with its grid and arguments; calling it runs it.  Made by `Kernel.bind`.
 
-    The arrays are kept, and checked in each call: one that was moved or resized meanwhile is noticed.  Other arguments
-    of the same kind are put in by position, or by the name of a parameter where the kernel is one of cuTile's:
+    The arrays are kept, and each call checks whether they were moved or resized since.  Other arguments of the same
+    kind replace them by position, or by the name of a parameter where the kernel is one of cuTile's:
 
         bound[0] = array
         bound["scale"] = 2.0

@@ -1,4 +1,4 @@
-"""What goes wrong when a program is launched or runs."""
+"""Errors of launches and running programs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MissingDependencyError(LaunchError):
 
 
 def placeholder(module: str, name: str, missing: MissingDependencyError) -> object:
-    """What a public name is where its package is missing: a function or class that says so when it is called."""
+    """Stands for a public name whose package is missing: a function or class that raises the reason when called."""
     message = missing.message
 
     def refuse(*arguments: object, **options: object) -> NoReturn:

@@ -1,7 +1,7 @@
 """The memory a launch can see: the caller's arrays, the globals of the module, and what `alloca` reserves.
 
 Pointers are real addresses of this process.  An access outside of the regions that were added here is an
-`OutsideMemory`, which the engine turns into an error that names the operation.  The caller adds arrays that a kernel
+`OutsideMemory`, for which the engine raises an error that names the operation.  The caller adds arrays that a kernel
 reaches through addresses in memory (`memory=` of `Kernel.launch`).  Regions never overlap: arrays that share memory
 make one region with several names.
 """

@@ -1,7 +1,7 @@
 """The order in which tile blocks run.
 
-The dialect promises none, so a correct kernel gives the same result under every schedule (up to the order of float
-atomics); one that does not shows itself under another.
+The dialect promises none, so a correct kernel has the same result under every schedule (up to the order of float
+atomics); an incorrect one may fail under another schedule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_SHUFFLED = 1 << 26
 
 @dataclass(slots=True)
 class Order:
-    """Tile block numbers (x fastest) in the order they start; `interleaved` lets them take turns."""
+    """Tile block numbers (x fastest) in the order they start; `interleaved` switches between running blocks."""
 
     numbers: Iterator[int]
     count: int
@@ -77,10 +77,10 @@ class _Abandoned(BaseException):
 
 
 class _Turns:
-    """Tile blocks that take turns, each on a thread of its own: one runs, the others and the launching thread wait.
+    """Tile blocks that run alternately, each on its own thread: one runs, the others and the launching thread wait.
 
-    No interrupt divides waiting for a system lock, or its release.  Only the launching thread sees signals, so it is
-    woken after each turn and chooses who is next.
+    An interrupt cannot split waiting for a system lock, or its release.  Only the launching thread sees signals, so it
+    wakes at each switch and chooses the next block.
     """
 
     def __init__(self, run: RunBlock) -> None:
@@ -147,7 +147,7 @@ class _Turns:
 
 
 def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], None] | None) -> None:
-    """Run tile blocks in turns: each gives way to the next before every memory operation."""
+    """Run tile blocks alternately: each yields to the next before every memory operation."""
     turns, finished = _Turns(run), 0
     try:
         waiting = deque([turns.start(number) for number in islice(order.numbers, WINDOW)])

@@ -1,9 +1,10 @@
-"""Whose memory an access can reach, as far as the program alone says.
+"""Which memory an access can reach, as far as the program alone shows.
 
 The **provenance** of a pointer is the parameters, globals or `alloca` it is computed from, or unknown (memory, an
 integer, a loop).  An offset may lead it into another array.  So the **origin** of an access, which decides what may be
 reordered, is its provenance only for a view that is the same for the whole launch, and checked to lie in its array
-before the first tile block runs (`emission.bounds`).  Two accesses never alias if both origins are known and disjoint.
+before the first tile block runs (`cpu/codegen/bounds.py`).  Two accesses never alias if both origins are known and
+disjoint.
 
 A launch where parameters share memory with each other or with a global, or where a view leaves its array, runs a second
 version of the code, for which all of them are one origin.
@@ -38,7 +39,7 @@ RENAMED: Final = (ops.RESHAPE, ops.BROADCAST)  # What makes of one element the s
 
 
 class Origins:
-    """The origins of the pointers and views of one kernel; `overlapping` says that parameters may share memory."""
+    """The origins of the pointers and views of one kernel; with `overlapping`, parameters may share memory."""
 
     def __init__(self, entry: Operation, overlapping: bool) -> None:
         self._entry: Operation = entry

@@ -1,4 +1,4 @@
-"""Which array an access belongs to, and what one that lies outside of memory has missed, in words."""
+"""Names the array that an access belongs to, and what an access outside of memory missed."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _covering_label(region: Region, low: int, high: int) -> ArgumentLabel | None
 
 
 def where_in(region: Region, address: int) -> str:
-    """A place in an array, as in `argument 1 (array float32[4, 4]) at [1, 3]`."""
+    """An address as an element of an array, as in `argument 1 (array float32[4, 4]) at [1, 3]`."""
     label = _covering_label(region, address, address)
     if label is not None:
         number = (address - label.buffer.low) // label.buffer.dtype.itemsize

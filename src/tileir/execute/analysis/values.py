@@ -1,4 +1,4 @@
-"""What the engines ask of a single value or operation."""
+"""Facts about a single value or operation that all engines use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ordering_of(operation: Operation) -> str:
 
 
 def leaves_bits_open(operation: Operation) -> bool:
-    """Whether the dialect leaves the last bits of what an operation gives to the code for a GPU."""
+    """Whether the dialect leaves the last bits of an operation's result to the code for a GPU."""
     return operation.declaration.has_trait(OPEN_BITS) or operation.keyword("rounding_mode") in ("approx", "full")
 
 

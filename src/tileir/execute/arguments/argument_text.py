@@ -32,7 +32,7 @@ _MOST_DIGITS: Final = 100  # Longer numbers are errors, and Python refuses to re
 
 
 def natural(text: str) -> int | None:
-    """The number that ASCII digits stand for; `str.isdigit` takes others, which `int` takes or not."""
+    """The number in ASCII digits; None for any other text, and for digits of other scripts."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
@@ -58,7 +58,7 @@ def size_of(text: str) -> int:
 
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
-    # It says what to install where NumPy is missing.
+    # Where NumPy is missing, this import raises the error that names the package to install.
     import tileir.execute.launching.kernel  # noqa: F401
 
     described = specification(text)
@@ -100,7 +100,7 @@ class Specification(NamedTuple):
     values: tuple[float, ...] = ()  # The elements, where they are given one by one.
 
     def with_type(self, name: str) -> str:
-        """The same for another element type, in words."""
+        """The specification of the same argument with another element type."""
         if self.kind == VALUES:
             return f"{self.kind}:{name}:{','.join([repr(value) for value in self.values])}"
         seed = f":{self.seed}" if self.seed else ""
@@ -239,8 +239,9 @@ def _loaded_array(path: str, type: object) -> Any:
 
 # --- a launch that a program states ---
 
-# A comment at the top of a text, as `// tileir: --grid 4 --arg rand:f32:1024 --arg 3`, says what `tileir run` runs it
-# with; several kernels have a line each, with `--entry NAME`.  As the program may be anybody's, it never names files.
+# A comment at the top of a text, as `// tileir: --grid 4 --arg rand:f32:1024 --arg 3`, sets the arguments of
+# `tileir run`; each of several kernels has its own line, with `--entry NAME`.  As anybody may have written the program,
+# the comment never names files.
 
 
 class LaunchArguments(NamedTuple):
@@ -304,7 +305,7 @@ def _copied(value: Any) -> Any:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array of zeros, aligned as memory of a GPU is; the system gives it memory where it is touched."""
+    """An array of zeros, aligned like GPU memory; the system commits pages when they are touched."""
     import numpy
 
     size = math.prod(shape) * numpy.dtype(dtype).itemsize

@@ -1,7 +1,7 @@
 """Where the memory of an array is: of NumPy, or of another library by the array interface, DLPack or buffers.
 
-Arrays of other libraries say themselves where their memory is.  None of it is taken on trust that can be checked: a
-wrong shape here is memory that a kernel destroys.  What cannot be checked is refused with a message.
+Arrays of other libraries report their own address, shape and strides.  All that can be checked is checked: a wrong
+shape here is memory that a kernel destroys.  What cannot be checked is refused with a message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TYPE = re.compile(r"[<>|=]?[biufcmMOSUVt][0-9]{0,9}(\[[a-z0-9]+\])?", re.ASCII)
 
 
 class BadArray(Exception):
-    """What is wrong with what an array says, after "it ..."."""
+    """An array that describes itself wrongly; the text follows "it ..."."""
 
 
 class OnOtherDevice(Exception):
@@ -38,22 +38,22 @@ class OnOtherDevice(Exception):
 
 
 def attribute_of(value: object, name: str) -> Any:
-    """An attribute of a foreign object; whatever goes wrong inside it is a `BadArray`."""
-    return _asked(lambda: getattr(value, name), f"fails when its attribute '{name}' is read")
+    """An attribute of a foreign object; whatever its getter raises becomes a `BadArray`."""
+    return _guarded(lambda: getattr(value, name), f"fails when its attribute '{name}' is read")
 
 
 def has_attribute(value: object, name: str) -> bool:
-    """Whether an object has an attribute; one that fails when it is looked at is there."""
+    """Whether an object has an attribute; one whose getter raises counts."""
     try:
         return hasattr(value, name)
     except Exception:
         return True
 
 
-def _asked(question: Callable[[], Any], failure: str) -> Any:
-    """What a foreign object answers; whatever it raises is a `BadArray`."""
+def _guarded(call: Callable[[], Any], failure: str) -> Any:
+    """The result of a call into a foreign object; whatever it raises becomes a `BadArray`."""
     try:
-        return question()
+        return call()
     except Exception as error:
         text = str(error).partition("\n")[0]
         words = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -87,7 +87,7 @@ def checked(
     owner: object,
     on_host: bool = True,
 ) -> ArrayDescription:
-    """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
+    """A consistent description of memory that exists; for memory of a GPU, the caller checks that it exists."""
     if len(shape) > _MOST_DIMENSIONS:
         raise BadArray(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
     if min(shape, default=0) < 0:
@@ -110,7 +110,7 @@ def checked(
 
 
 def _is_mapped(low: int, high: int) -> bool:
-    """Whether this process has all of that memory; True where nobody can tell."""
+    """Whether this process has mapped all of that memory; True on Windows, where this is not checked."""
     if sys.platform == "win32":
         return True
     start = low - low % mmap.PAGESIZE
@@ -165,7 +165,7 @@ def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
 def _dtype(spelled: object) -> DType:
     if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
         raise BadArray(f"has {spelled!r} for the type of its elements, as no array has")
-    found: DType = _asked(lambda: numpy.dtype(spelled), f"has {spelled!r} for the type of its elements")
+    found: DType = _guarded(lambda: numpy.dtype(spelled), f"has {spelled!r} for the type of its elements")
     if not found.itemsize or found.hasobject:
         raise BadArray(f"has elements of type {spelled!r}, which are no numbers")
     return found
@@ -174,9 +174,9 @@ def _dtype(spelled: object) -> DType:
 def _in_buffer(
     holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
 ) -> ArrayDescription:
-    """An array inside what Python's buffer protocol gives."""
+    """An array inside an object with Python's buffer protocol."""
     failure = "has no address and no buffer"
-    memory = _asked(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
+    memory = _guarded(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
     low, high = byte_range(offset, shape, described[2], dtype.itemsize)
@@ -187,7 +187,7 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), "has no buffer that NumPy understands")
+    return _guarded(lambda: numpy.asarray(memoryview(cast(Any, value))), "has no buffer that NumPy understands")
 
 
 # --- DLPack ---
@@ -224,7 +224,7 @@ _DTYPES: Final = {
 def device_of(value: object) -> int:
     if not has_attribute(value, "__dlpack_device__"):
         return 1
-    device = _asked(attribute_of(value, "__dlpack_device__"), "fails when its device is read")
+    device = _guarded(attribute_of(value, "__dlpack_device__"), "fails when its device is read")
     if not isinstance(device, tuple) or len(device) != 2:
         raise BadArray(f"reports that its device is {device!r}, which should be a kind and a number")
     return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
@@ -250,7 +250,7 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
             raise BadArray(f"returns a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
         tensor, writable = managed.tensor, not managed.flags & _READ_ONLY
     else:
-        # As NumPy sees it: what cannot say that it may be written to may not.
+        # This version of DLPack has no flag for read-only memory: as in NumPy, it counts as read-only.
         tensor, writable = _Tensor.from_address(address), False
     if tensor.device_type not in devices:
         raise OnOtherDevice
@@ -282,7 +282,7 @@ def _capsule(value: object, options: dict[str, int]) -> object:
         except TypeError:
             return method(**options)
 
-    return _asked(share, "cannot be shared through DLPack")
+    return _guarded(share, "cannot be shared through DLPack")
 
 
 # Functions of our own: the types of those in `pythonapi` are everybody's to set.
@@ -315,7 +315,7 @@ NAMES: Final[dict[str, Any]] = {"word_at": word_at}  # What the code of `address
 
 def _reads_headers() -> bool:
     if sys.implementation.name != "cpython":
-        # What `id` gives is no address.
+        # `id` is an address in CPython only.
         return False
     whole = numpy.zeros((4, 6), numpy.float32)
     arrays = [whole, whole[1:, ::2], whole.T, whole[2:2], whole.astype("u1")[3]]

@@ -1,7 +1,7 @@
 """The way from a caller's values to a kernel's arguments, shared by all engines.
 
 An array stands for a pointer to its first element and is never copied: the kernel works in the caller's memory.  A
-number stands for a scalar.  Everything that does not fit is a `LaunchError` that says what to do.
+number stands for a scalar.  Everything that does not fit is a `LaunchError` with a remedy.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Buffer:
 
 
 class ArgumentLabel(NamedTuple):
-    """The name of an argument's memory, spelled only when it is asked for; `number` is -1 if it is no parameter."""
+    """The name of an argument's memory, formatted only when it is shown; `number` is -1 if it is no parameter."""
 
     what: str
     buffer: Buffer
@@ -124,7 +124,7 @@ _PLAIN = frozenset((int, float, bool, type(None), numpy.ndarray))
 
 
 def is_on_gpu(value: object) -> bool:
-    """Whether a value is an array in the memory of a GPU, as far as it says; nothing is loaded for that."""
+    """Whether a value reports that it is an array in GPU memory; loads no library."""
     value = value.array if isinstance(value, Pointer) else value
     if type(value) in _PLAIN or isinstance(value, (numpy.ndarray, numpy.generic)) or _is_emulated(value):
         return False
@@ -222,7 +222,7 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
         shape = tuple(tensor.shape)
         strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
         found = Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
-        # An old torch has another one, which cannot be told how large it is.
+        # An old torch has only typed storage, which does not report its size in bytes.
         storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else None
         begin, size = (storage.data_ptr(), storage.nbytes()) if storage is not None else (found.low, 1 << 64)
     except (RuntimeError, NotImplementedError, AttributeError, TypeError, ValueError) as error:
@@ -232,7 +232,7 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
             f"{what} is a tensor without plain memory of its own ({words}): pass a plain one, as tensor.to_dense()"
         ) from None
     if found.low < found.high and (not begin or found.low < begin or found.high > begin + size):
-        # It was given back, or there never was any: tensors that stand for others, zeros that nobody wrote.
+        # The memory was freed, or never existed: fake tensors, expanded zeros.
         raise LaunchError(
             f"{what} is a {found.description} with only {size if begin else 0} bytes of memory behind it: "
             "pass one that has all of its memory, as tensor.clone() of a whole one"
@@ -252,7 +252,7 @@ class BoundArguments:
 def bind(
     entry: Operation, arguments: tuple[object, ...], read: Callable[[object, str], Buffer] = buffer_of
 ) -> BoundArguments:
-    """Check a launch's arguments against a kernel's parameters; `read` tells the memory of an array."""
+    """Check a launch's arguments against a kernel's parameters; `read` returns the buffer of an array."""
     check_number(entry, arguments)
     parameters = entry.regions[0].blocks[0].arguments
     bound = BoundArguments()
@@ -395,14 +395,14 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
         raise LaunchError(f"{what} has element type {element.spelling}, which cannot be given to a launch")
     if isinstance(value, numpy.generic) and value.dtype == value_dtype(element):
         return value
-    # Or a scalar of one of the formats that ml_dtypes brings.
+    # Or a scalar of an ml_dtypes format.
     is_small = isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
     if isinstance(value, (int, float, numpy.integer, numpy.floating)) or is_small:
         return scalar_array(element, float(cast(float, value)))[()]
     raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
 
 
-MOST_THREADS = 1024  # More than any machine has use for, and few enough to be had.
+MOST_THREADS = 1024  # More than any machine needs, and few enough for the system to start them.
 
 
 def checked_arrays(given: object, name: str) -> list[object]:

@@ -4,8 +4,8 @@ A pair is `high + low` with the low part below half a unit of the high one.  The
 and `trigonometric` are straight-line programs over pairs, polynomials and the exactly defined operations of NumPy, so
 that every machine and every engine computes the same bits: nothing here calls a function of the C library.
 
-In the directed modes a product, quotient or root is computed on mantissas between 1/4 and 2, where nothing overflows or
-underflows, as a pair; `_scale` puts the exponent back and rounds at the place where the result is, which may be
+In the directed modes a product, quotient or root is computed as a pair, on mantissas between 1/4 and 2, where nothing
+overflows or underflows; `_scale` restores the exponent and rounds at the precision of the result, which may be
 subnormal.
 """
 
@@ -84,11 +84,11 @@ def scale(value: Any, exponent: Any) -> Any:
 
 # Directed modes, and fma
 
-_ALIGNMENT: Final = 200  # Operands this many binary places apart only tell each other's sign: more than 53 + 106 bits.
+_ALIGNMENT: Final = 200  # More than 53 + 106 binary digits apart, only the sign of the smaller operand matters.
 
 
 def _step(result: Any, residual: Any, rounding: str) -> Any:
-    """Move `result`, next to the exact value, as a directed mode wants; `residual` has the sign of what is missing."""
+    """Move `result`, next to the exact value, in a directed mode; `residual` has the sign of exact minus `result`."""
     if rounding == NEGATIVE_INF:
         return numpy.where(residual < 0, numpy.nextafter(result, -numpy.inf), result)
     if rounding == POSITIVE_INF:
@@ -152,7 +152,7 @@ def fma(rounding: str) -> Ternary:
         if rounding == NEGATIVE_INF:
             both = negative_product | negative_addend
         scaled = numpy.where(regular & (result == 0), numpy.where(both, -0.0, 0.0), scaled)
-        # A product of finite factors must not overflow to an infinity that meets an infinite addend.
+        # A product of finite operands must not overflow to an infinity that meets an infinite addend.
         # The sum of a NaN with itself is quiet.
         special = numpy.where(finite_factors, c + c, a * b + c)
         return numpy.where(regular, scaled, special)

@@ -1,4 +1,4 @@
-"""addf, subf, mulf, divf, fma, remf, cmpf, maxf, minf and matrix products.
+"""addf, subf, mulf, divf, fma, remf, cmpf, maxf, minf and matmuls.
 
 Three ways lead to a correctly rounded result:
 - the bare ufunc: f64 and f32 to nearest even are IEEE operations of the machine; f16 goes through f32, whose 24 bits
@@ -206,7 +206,7 @@ def float_minmax(
     choose: Binary = numpy.fmax if largest else numpy.fmin
     if propagate:
         choose = numpy.maximum if largest else numpy.minimum
-    # Of two zeros, `and` gives the positive one if there is one, `or` the negative one.
+    # `and` of two zeros is positive if either is positive; `or` is negative if either is negative.
     merge: Binary = numpy.bitwise_and if largest else numpy.bitwise_or
     canonical = from_bits(element, numpy.array(float_format(element).quiet_nan, bits))
 
@@ -228,11 +228,11 @@ def float_minmax(
     return (lambda a, b: select(flush_single(a), flush_single(b))) if flush_to_zero else select
 
 
-# Matrix products: mmaf, mmai, mmaf_scaled, of tiles of rank two, or three with a batch dimension in front.
+# Matmuls: mmaf, mmai, mmaf_scaled, of tiles of rank two, or three with a batch dimension in front.
 #
-# By default a product is `numpy.matmul` in the precision of the accumulator, in whatever order NumPy adds.  If `exact`
-# it is a chain of fma from the accumulator, for k = 0, 1, 2 and on, each rounded once to the accumulator's type: the
-# definition that engines are held to bit for bit.  Both ways sum into f16 in float32 and round at the end.
+# By default `numpy.matmul` computes in the precision of the accumulator, in NumPy's order of additions.  With `exact`
+# each element is a chain of fma from the accumulator, for k = 0, 1, 2 and on, each rounded once to the accumulator's
+# type: the definition that every engine matches bit for bit.  Both accumulate f16 in float32 and round at the end.
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
 
@@ -256,7 +256,7 @@ def _single_step(a: Any, b: Any, c: Any) -> Any:
 
 
 def _steps(step: Ternary, up: Unary) -> Ternary:
-    """One rank-1 update after another, on factors widened to double: their products are exact but for f64."""
+    """One rank-1 update after another, on operands widened to double: all products but those of f64 are exact."""
 
     def multiply_add(a: Any, b: Any, c: Any) -> Any:
         a, b = up(a), up(b)
@@ -268,7 +268,7 @@ def _steps(step: Ternary, up: Unary) -> Ternary:
 
 
 def matrix_integer(signedness_lhs: str, signedness_rhs: str) -> Ternary:
-    """mmai: i8 factors, exact, added to i32 with wrapping."""
+    """mmai: exact products of i8, added to i32 with wrapping."""
     lhs_dtype = numpy.int8 if signedness_lhs == "signed" else numpy.uint8
     rhs_dtype = numpy.int8 if signedness_rhs == "signed" else numpy.uint8
     largest = (128 if signedness_lhs == "signed" else 255) * (128 if signedness_rhs == "signed" else 255)
@@ -283,8 +283,8 @@ def matrix_integer(signedness_lhs: str, signedness_rhs: str) -> Ternary:
 
 
 def matrix_scaled(lhs: FloatType, scale: FloatType, exact: bool = False) -> Scaled:
-    """mmaf_scaled: each scale multiplies a block of elements along K; scaled factors and their products are exact.
-    By default the sum is made in double and rounded once to f32; with `exact` it is the chain of fma."""
+    """mmaf_scaled: each scale multiplies a block of elements along K; scaled operands and their products are exact.
+    By default the sum is in double, rounded once to f32; with `exact` it is the chain of fma."""
     up, up_scale, down = widen(lhs), widen(scale), narrow(F32)
     chain = _steps(_single_step, widen(F64))
 

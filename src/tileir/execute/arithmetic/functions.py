@@ -143,7 +143,7 @@ def float_integer_power(element: FloatType) -> Binary:
 
 
 def float_atan2(element: FloatType) -> Binary:
-    """The angle whose tangent is `a / b`, in the quadrant that the signs of both tell."""
+    """The angle whose tangent is `a / b`, in the quadrant of the signs of both."""
     return _two_operand_function(trigonometric.atan2_single, trigonometric.atan2_double, element)
 
 

@@ -47,7 +47,7 @@ PREDICATES: Final[dict[str, Binary]] = {
 
 
 def integer_binary(declaration: OperationDeclaration, element: IntegerType) -> Binary:
-    """The operations that do not tell signed from unsigned."""
+    """The operations without a signedness attribute."""
     if declaration is ops.MULHII:
         return _multiply_high(element)
     if element is I1:

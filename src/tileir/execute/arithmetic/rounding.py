@@ -2,9 +2,9 @@
 
 An exact result is held as a double `hi`, the exact result rounded to nearest, and a double `low` whose sign is the sign
 of what `hi` leaves out.  `to_odd` folds the two into one double rounded to odd: inexact results get an odd last bit.
-Rounding such a double again, to a format with at least two bits less, gives what rounding the exact result would have
-given, in every mode and in the subnormal range too (Boldo and Melquiond, "Emulation of FMA and correctly rounded
-sums: proved algorithms using rounding to odd", 2008).  All formats but f64 have at most 24 bits.
+Rounding such a double again, to a format with at least two bits less, equals rounding the exact result, in every mode
+and in the subnormal range too (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms
+using rounding to odd", 2008).  All formats but f64 have at most 24 bits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEAREST_AWAY: Final = "nearest_away"
 IEEE_MODES: Final = (NEAREST_EVEN, ZERO, NEGATIVE_INF, POSITIVE_INF)
 
 _EXPONENT_MASK: Final = numpy.int64(0x7FF0000000000000)
-_SPLITTER: Final = 134217729.0  # 2**27 + 1: multiplying by it cuts a double in two halves of 26 bits (Veltkamp)
+_SPLITTER: Final = 134217729.0  # 2**27 + 1: multiplying by it splits a double into two halves of 26 bits (Veltkamp)
 
 
 def ieee_mode(rounding: str) -> str:
@@ -54,21 +54,21 @@ def as_array(value: Any) -> Any:
 
 
 def take(table: Array, index: Any) -> Any:
-    """The elements of a constant table at indices.  A tracer looks them up itself: NumPy asks the table only."""
+    """The elements of a constant table at indices.  NumPy cannot index by a tracer, so a tracer does the lookup."""
     look_up = getattr(index, "look_up", None)
     return table.take(index) if look_up is None else look_up(table)
 
 
 def any_beyond(x: Any, limit: Any) -> bool:
-    """Whether a float32 is farther from zero than a limit, or NaN.  A tracer asks that for many at a time."""
-    ask = getattr(x, "any_beyond", None)
-    return bool(numpy.count_nonzero(~(numpy.abs(x) <= limit)) if ask is None else ask(limit))
+    """Whether a float32 is farther from zero than a limit, or NaN.  A tracer emits one test for several vectors."""
+    test = getattr(x, "any_beyond", None)
+    return bool(numpy.count_nonzero(~(numpy.abs(x) <= limit)) if test is None else test(limit))
 
 
 def without_subnormals(x: Any) -> Any:
-    """The same numbers; a tracer is told that none of them is subnormal."""
-    tell = getattr(x, "without_subnormals", None)
-    return x if tell is None else tell()
+    """The same numbers; a tracer records that none of them is subnormal."""
+    mark = getattr(x, "without_subnormals", None)
+    return x if mark is None else mark()
 
 
 def through_double(function: Callable[..., Any], element: FloatType, down: Unary) -> Callable[..., Any]:
@@ -134,7 +134,7 @@ def identity(array: Any) -> Any:
 
 
 def widen(element: FloatType) -> Unary:
-    """The kernel that gives values as doubles, exactly."""
+    """The function that converts an element type to double, exactly."""
     if element is F64:
         return identity
     if element is F16:
@@ -147,7 +147,7 @@ def widen(element: FloatType) -> Unary:
 
 
 def widen_single(element: FloatType) -> Unary:
-    """The kernel that gives values of an element type of at most 24 bits as float32."""
+    """The function that converts an element type of at most 24 bits to float32."""
     if element is F32:
         return identity
     if element is TF32:
@@ -196,7 +196,7 @@ def quantize(element: FloatType, rounding: str) -> Unary:
 
     def round_to_format(array: Any) -> Any:
         clipped = numpy.minimum(numpy.maximum(array, -limit), limit)
-        # The power of two below each magnitude, at least the smallest normalized one, gives the last place.
+        # The power of two below each magnitude, at least the smallest normalized one, determines the last place.
         power = numpy.bitwise_and(clipped.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)
         quantum = numpy.maximum(power, smallest_power) * unit
         result = integral(clipped / quantum) * quantum
@@ -214,8 +214,9 @@ def narrow(element: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
     """The kernel that rounds doubles to values of an element type, once.
 
     Too large values follow `tileir.ir.floats`: infinity, else NaN, else the largest value; a mode that rounds toward
-    zero stops at the largest value.  Below zero the unsigned formats give NaN; f8E8M0FNU has no zero and gives its
-    smallest value; f4E2M1FN has no NaN and gives its largest value, as NVIDIA's conversion instructions do.
+    zero stops at the largest value.  The unsigned formats round values below zero to NaN; f8E8M0FNU has no zero and
+    rounds it to its smallest value; f4E2M1FN has no NaN and rounds it to its largest value, as NVIDIA's conversion
+    instructions do.
     """
     encoder = encode_exact(element)
     if element is F64 or (rounding == NEAREST_EVEN and element in (F32, F16)):
@@ -279,11 +280,11 @@ def flush_single(array: Any) -> Any:
 
 
 def flush_tiny(result: Any, raised: Any) -> Any:
-    """A result with a zero of the same sign where it is tiny after rounding, as GPUs judge it: rounded to 24 bits with
-    any exponent it is below the smallest normal number, be it that rounding at the end of the range gives that number.
+    """A result with a zero of the same sign where it is tiny after rounding, as on GPUs: below the smallest normal
+    number when it is rounded to 24 bits with an unbounded exponent, even if rounding in range makes it that number.
 
     `raised` is the same result of operands times `RAISED`: what is tiny is a normal number there.  Where a raised
     operand overflows, `raised` is infinite or NaN, and the result is not tiny, but zero or far above: no operand is a
-    subnormal number, so with a factor, dividend or addend of 2**64 an exact result has no bit below 2**-108.
+    subnormal number, so with a multiplier, dividend or addend of 2**64 an exact result has no bit below 2**-108.
     """
     return result * numpy.logical_not(numpy.abs(raised) < _SMALLEST_NORMAL_RAISED).astype(numpy.float32)

@@ -125,7 +125,7 @@ def _made_secret(files: PrivateDirectory) -> bytes | None:
 
 
 def _store(files: PrivateDirectory, name: str, content: bytes, rename: Callable[[str], bool]) -> bool:
-    """Write a file under a name of its own, and give it the one it is to have: whoever reads sees all or nothing."""
+    """Write a file under a temporary name, then rename it: a reader sees all of it or nothing."""
     temporary = f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
     try:
         return files.write(temporary, content) and rename(temporary)
@@ -192,7 +192,7 @@ def _user_directory() -> str | None:
     elif sys.platform == "darwin":
         base = os.path.join(home, "Library", "Caches") if home else None
     else:
-        # A path that is not absolute is to be ignored, says the specification.
+        # The XDG specification ignores a relative path.
         chosen = os.environ.get("XDG_CACHE_HOME")
         base = chosen if chosen and os.path.isabs(chosen) else os.path.join(home, ".cache") if home else None
     return os.path.normpath(os.path.join(base, "tileir", "code")) if base is not None else None

@@ -5,7 +5,7 @@ to the user or the administrator and may be written to by nobody else, unless it
 (/tmp).  A link on the way must belong to one of them too, and leads on to a path for which the same holds.  A process
 that runs with the rights of another user than its own trusts no directory: the environment is that of the caller.
 
-All is looked at each time: it takes a few microseconds, and permissions change.
+Each call checks all of it: that takes a few microseconds, and permissions change.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FileContents(NamedTuple):
 
 
 class PrivateDirectory:
-    """A directory of the user's own.  What fails says so: nothing is raised."""
+    """A directory of the user's own.  Methods return failure and do not raise."""
 
     def __init__(self, path: str) -> None:
         self.path: str = path
@@ -166,7 +166,7 @@ def usable_home() -> str | None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """A regular file of the user's that is for nobody else."""
+    """A regular file of the user's that no other user can access."""
     if not stat.S_ISREG(status.st_mode):
         return False
     return not _HAS_OWNERS or (status.st_uid == os.geteuid() and not status.st_mode & _ANYTHING_FOR_OTHERS)
@@ -197,7 +197,7 @@ def _is_safe(path: str, is_own: bool) -> bool:
             if not pending:
                 break
             part = pending.pop()
-            # There is no link in the place, so that its parent is what the system takes it for.
+            # No part of `place` is a link, so `..` is its parent.
             following = os.path.dirname(place) if part == ".." else os.path.join(place, part)
             status = os.lstat(following)
             if stat.S_ISLNK(status.st_mode):
@@ -217,11 +217,11 @@ def _is_safe(path: str, is_own: bool) -> bool:
     return not is_own or (status.st_uid == user and not status.st_mode & _OTHERS)
 
 
-# --- stamps: what tells, without reading files, that they are what they were ---
+# --- file stamps: whether files changed, without reading them ---
 
 FileStamp = tuple[str, int, int, int]
-"""The path of a file, its size, and two times of change; the second one nobody can set, where the system has it: a file
-may be replaced by one of the same size and first time."""
+"""The path of a file, its size, its time of modification and, where the system has it, its time of change.  No program
+can set the latter: a file may be replaced by one of the same size and time of modification."""
 
 _OLD_ENOUGH: Final = 2 * 10**9
 

@@ -1,8 +1,8 @@
-"""A hash of a program by its structure, for the names of what is made of it: programs with the same one are the same.
+"""A hash of a program's structure, for the names of what is made of it: programs with equal hashes are the same.
 
-Printing a program tells as much, and takes ten times as long in a process that has not printed one yet.  Locations and
-names of values do not count.  What counts is written with its length or delimited, so that no two programs are alike;
-the same one may be written in two ways, as where attributes were set in another order.
+The printed program would identify it too, but printing takes ten times as long in a process that has not printed yet.
+Locations and names of values do not count.  Each part is written with its length or a delimiter, so different programs
+never hash the same text; one program may have two hashes, for example if attributes were set in another order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tileir.ir.values import Value
 
 
 def structural_digest(root: Operation) -> bytes:
-    """The hash of an operation and all that is in it; values from outside are told apart, and not looked at."""
+    """The hash of an operation and all that is in it; values from outside are numbered, without their definitions."""
     out: list[str] = []
     # Values and blocks by numbers, given when they are first met; types by their text, later by a number.
     values: dict[Value, int] = {}

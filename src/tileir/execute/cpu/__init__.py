@@ -8,7 +8,7 @@ A kernel goes through three representations:
                  expression that is computed wherever it is used, or a buffer
     LLVM IR      text; one function, the worker, which every thread runs and which takes tile blocks until none is left
 
-Facts about tile IR that any engine may need are in `execute/analysis`.  The `__init__` of a folder says what to read
+Facts about tile IR that any engine may need are in `execute/analysis`.  The `__init__` of a folder lists what to read
 first:
 
     runtime/     compiled code: from LLVM IR to an object, into memory, and through a launch

@@ -1,4 +1,4 @@
-"""The code of a kernel, compiled or from the disk cache, in each version that launches ask for.
+"""The code of a kernel, compiled or from the disk cache, in each version that launches need.
 
 Versions differ by arguments that share memory or not, by checks, and by the sanitizer.
 """
@@ -121,7 +121,7 @@ class KernelCode:
             try:
                 return Version(loader.load(found[0]), found[1], options)
             except (KeyError, TypeError, CompilationError):
-                # Not what was meant to be stored: made again, and stored in its place.
+                # The stored data is damaged: compile again and replace it.
                 pass
         lowered = self.lower(options)
         from tileir.execute.cpu.runtime.llvm_compile import assemble

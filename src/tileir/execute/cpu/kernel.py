@@ -195,7 +195,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if progress is None:
             self._run(version, binding, threads, keep, calls_back)
         else:
-            # One counter, which tells how far it is.
+            # One counter for all workers, which is the progress.
             slots[record.RANGE_COUNT] = -1
             run = partial(self._run, version, binding, threads, keep, calls_back)
             parallel_launch.tell_progress(slots, count, progress, run)
@@ -264,8 +264,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         return self.version(True, False, version.options.unchecked)
 
     def _table(self, binding: Binding, request: Request) -> object:
-        """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
-        not writable: who asks takes what overlaps for one region, to which one may write if one may to a part."""
+        """Write a table of the launch's memory, if arguments and globals are not all of it, or overlap and are in part
+        read-only: accesses treat overlapping memory as one region, writable if a part of it is."""
         slots, bound, memory = binding.record.slots, binding.bound, request.options.memory
         if request.words:
             table = array("Q", request.words)
@@ -285,7 +285,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return known_memory(self.globals.values(), bound or bind(self.entry, arguments), memory)
 
     def _is_unsuited(self, version: Version, slots: Any, request: Request) -> bool:
-        """Whether arrays cannot be told apart, and no tile block has run; any other failure is raised."""
+        """Whether a view left its array, so that arrays may alias, and no tile block ran; raises other failures."""
         if slots[record.FAILED] not in (0, record.UNSUITED):
             self._failed(version.options, slots, request)
         return bool(slots[record.FAILED])
@@ -364,7 +364,7 @@ class _LaunchPath:
 
 
 class _DirectLaunches(DirectLaunches):
-    """Launches of a kernel whose arguments are of a kind that was looked at."""
+    """Launches of a kernel with arguments of one inspected kind."""
 
     __slots__ = ("_kernel", "_path")
 

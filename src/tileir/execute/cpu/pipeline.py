@@ -1,6 +1,6 @@
 """The pipeline from a kernel to LLVM IR: optimize, lower, emit; and its stages to read, with locations.
 
-Imported when a kernel is compiled, or looked at for an error: one from the cache runs without any of this.
+Imported when a kernel is compiled, or an error needs its checks: one from the cache runs without any of this.
 """
 
 from __future__ import annotations

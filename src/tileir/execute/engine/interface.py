@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Arguments = tuple[object, ...]
 
-FORWARD: Final = "forward"  # The schedule of a launch that asks for none.
+FORWARD: Final = "forward"  # The default schedule of a launch.
 OPTIONS: Final = frozenset(
     ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "threads", "unchecked", "stream", "cubin")
 )
@@ -55,10 +55,10 @@ class LaunchOptions(NamedTuple):
 
 
 ArgumentKind = tuple[int, bool] | None
-"""An argument of a kind that was looked at: of an array, how many parameters follow its pointer that belong to it, and
-whether its memory may be written to; None for a scalar."""
+"""The kind of an inspected argument: of an array, the number of parameters for its extents and strides, and whether its
+memory may be written to; None for a scalar."""
 Again = Callable[[], tuple[tuple[object, ...], Sequence[object]]]
-"""The arguments of a launch, as it takes them, and its `memory`, for those who look at them again."""
+"""Returns the arguments of a launch, as it takes them, and its `memory`, for code that inspects them again."""
 
 
 class DirectLaunches(ABC):
@@ -157,7 +157,7 @@ class Backend(ABC):
     """Whether its kernels run on a GPU.  They take arrays there and check them.  They copy arrays of the host there and
     back, or raise a `WrongDeviceError` if `LaunchOptions.copies` is false."""
     overlaps: bool = False  # Whether its launches take part in `tileir.kernels.overlap`; others wait for all under way.
-    is_native: bool = True  # Whether a wrong kernel can end the process: `tileir run` gives it one of its own.
+    is_native: bool = True  # Whether a wrong kernel can crash the process: `tileir run` then uses a separate one.
 
     def missing(self) -> str:
         """Why it cannot work on this machine, and what to do about it; empty if it can.  It is called often."""

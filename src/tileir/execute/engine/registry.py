@@ -1,9 +1,9 @@
 """Which engines there are, and the choice among them.
 
-Those of tileir itself stand here.  Others come by `register_backend`, or from an installed package that names one as an
-entry point of the group "tileir.backends"; these are looked at only when a name is not known otherwise, or all are
-listed, because looking takes longer than a small kernel runs.  They run what asks for them by name: only one that is
-registered takes part in the choice of "auto".
+Those of tileir itself are listed here.  Others come from `register_backend`, or from an installed package that names
+one as an entry point of the group "tileir.backends".  Entry points are read only for an unknown name, or when all
+engines are listed, because reading them takes longer than a small kernel runs.  An engine of an entry point runs only
+by name: only a registered one takes part in the choice of "auto".
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _installed: dict[str, Backend] = {}  # Those of entry points that were loaded.
 
 
 def _preferred() -> list[Backend]:
-    """Who is asked whether a launch suits: the newest first, as it was registered for a reason."""
+    """The engines in the order in which "auto" tries them: the newest first, as it was registered for a reason."""
     return [*reversed(list(_registered.values())), *_BUILT_IN.values()]
 
 
@@ -51,7 +51,7 @@ def register_backend(backend: Backend) -> None:
 
 
 def _check(engine: object) -> None:
-    """Refuse what is no engine, or says of itself what makes no sense."""
+    """Refuse what is no engine, and one whose attributes make no sense."""
     if not isinstance(engine, Backend):
         raise LaunchError(f"{engine!r} is not a backend: pass an instance of a subclass of tileir.backends.Backend")
     name = getattr(engine, "name", None)
@@ -132,7 +132,7 @@ def _forced() -> Backend | None:
 
 
 def gpu_choice_words() -> str:
-    """What `backend="auto"` takes where arrays are on a GPU, in words."""
+    """What `backend="auto"` takes where arrays are on a GPU, as text for a message."""
     from tileir.execute.gpu.cache import choices_words
 
     forced = os.environ.get(VARIABLE, "")
@@ -153,7 +153,7 @@ def _faster(first: Backend) -> Backend:
 
 def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
     """Whether the arrays of a launch are on a GPU; some there and some not are refused."""
-    # Imported here: who has arguments has NumPy.
+    # Imported here: arguments imply NumPy.
     from tileir.execute.arguments.binding import is_array, is_on_gpu
 
     there = [number for number, value in enumerate(arguments) if is_on_gpu(value)]
@@ -178,7 +178,7 @@ def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
 
 
 def require(engine: Backend) -> None:
-    """Refuse an engine that cannot work here, in its own words; most can be installed, a GPU cannot."""
+    """Refuse an engine that cannot work here, with its own reason; most can be installed, a GPU cannot."""
     missing = why_missing(engine)
     if not missing:
         return
@@ -215,14 +215,14 @@ def _loaded(point: EntryPoint) -> Backend:
 
 
 def why_missing(engine: Backend) -> str:
-    """Why an engine cannot work here; empty if it can.  One of others that fails when it is asked cannot."""
+    """Why an engine cannot work here; empty if it can.  An engine of another package that raises here cannot."""
     if is_own(engine):
         # What comes out of these is no failure of theirs: a handler of a signal raised it, an alarm for example.
         return engine.missing()
     try:
         return engine.missing()
     except Exception as error:
-        # Somebody else's code, or a package that is installed and broken.
+        # Code of another package, or a package that is installed and broken.
         return f"{type(error).__name__}: {error}"
 
 

@@ -56,7 +56,7 @@ class DeviceBuffer(Buffer):
         self.context: int = context
         """The context that the memory was reserved in; 0 if that is the primary one, or all are as good."""
         self.stream: int | None = stream
-        """The stream in which work on it may be under way; None if the array does not say."""
+        """The stream in which work on it may be under way; None if the array does not report it."""
 
 
 def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
@@ -140,7 +140,7 @@ def is_on_host(buffer: Buffer) -> bool:
 
 
 def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where: str) -> None:
-    """Say that arrays are copied, at the line that launches."""
+    """Warn that arrays are copied, at the line that launches."""
     labels = [str(label) for buffer, label in buffers if is_on_host(buffer)]
     warn_caller(
         f"@{name} runs on {where}, and {', '.join(labels)} {'is' if len(labels) == 1 else 'are'} on the host: copied "
@@ -150,7 +150,7 @@ def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where
 
 
 def torch_stream() -> Callable[[int], int] | None:
-    """What tells the current stream of a GPU in torch; None if torch is not imported, or without CUDA."""
+    """Returns the current stream of a GPU in torch; None if torch is not imported, or without CUDA."""
     internals = getattr(sys.modules.get("torch"), "_C", None)
     raw: Callable[[int], int] | None = getattr(internals, "_cuda_getCurrentRawStream", None)
     return raw
@@ -195,7 +195,7 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
             stream = cupy_stream()
             found = 0 if stream is None else stream(int(cast(Any, value).data.device_id))
         elif found is None and is_on_gpu(value) and has_attribute(value, "__cuda_array_interface__"):
-            # Said by who reads the array, with its name.
+            # The code that reads the array reports the error, with the array's name.
             with suppress(BadArray):
                 found = interface_stream(value)
     return found or 0
@@ -231,7 +231,7 @@ def wait_for(stream: int, others: Iterable[int | None]) -> None:
             of.call("cuEventRecord", attempt, event, other)
             of.call("cuStreamWaitEvent", attempt, stream, event, 0)
         finally:
-            # The driver keeps it as long as somebody waits for it.
+            # The driver keeps it as long as a stream waits for it.
             of.call("cuEventDestroy_v2", attempt, event)
 
 

@@ -34,7 +34,7 @@ def program_digest(entry: Operation, settings: tuple[object, ...], sources: byte
 
 
 class KeyLocks:
-    """A lock for each key, for as long as somebody holds it or waits for it."""
+    """A lock for each key, for as long as a thread holds it or waits for it."""
 
     def __init__(self) -> None:
         self._locks: Final[WeakValueDictionary[str, Lock]] = WeakValueDictionary()

@@ -2,8 +2,8 @@
 
 The flags of the header name the GPU.  Sections: `.text.NAME` has instructions, `.nv.shared.NAME` is as large as shared
 memory, `.nv.info.NAME` has parameters, threads and barriers, `.nv.info` registers and stack frames by symbol,
-`.nv.host` an object file for the kind of host.  An attribute of `.nv.info` is a byte for the format, one for which it
-is, and a value of two bytes or, in one format, of as many as these two say.
+`.nv.host` an object file for the kind of host.  An attribute of `.nv.info` is a byte for the format, one for its kind,
+and two bytes: the value or, in one format, the size of the value that follows.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _HOSTS: Final = {62: "x86_64", 183: "aarch64"}
 _NEWER_ABI: Final = 8
 """From this version of the ABI on the GPU is in the second byte of the flags, before in the first."""
 
-# Attributes of `.nv.info`, and the format with as many bytes as it says.
+# Attributes of `.nv.info`, and the format with a size.
 _WITH_SIZE: Final = 4
 _MAX_THREADS, _REQUIRED_THREADS, _FRAME_SIZE, _REGISTERS, _CLUSTER, _BARRIERS = 0x05, 0x10, 0x11, 0x2F, 0x3D, 0x4C
 _PARAMETER, _NEWER_PARAMETER = 0x17, 0x45
 """The newer one of kernels for which the driver fills in descriptors of tensors, for TMA."""
 
-# Instructions take 16 bytes, of which the lowest 12 bits tell them apart.
+# Instructions take 16 bytes; the lowest 12 bits are the opcode.
 _INSTRUCTION: Final = 16
 _STORE_LOCAL, _LOAD_LOCAL = 0x387, 0x983
 
@@ -63,7 +63,7 @@ class Resources(NamedTuple):
     kernel: str
     target: str
     registers: int  # For each thread, of 255.
-    stack: int  # Bytes of local memory for each thread: what registers have no place for, and what is indexed.
+    stack: int  # Bytes of local memory for each thread: spilled registers, and arrays with computed indices.
     local_stores: int  # Instructions that store to local memory.
     local_loads: int  # Instructions that load from it.
     shared: int  # Bytes of shared memory for each tile block.
@@ -76,8 +76,8 @@ class Resources(NamedTuple):
 
     @property
     def spills(self) -> bool:
-        """Whether values spill from registers to memory, which is slow.  The file does not say so: kernels also have a
-        stack for what they print, and for tables of f64 functions."""
+        """Whether values spill from registers to memory, which is slow.  This is a heuristic: kernels also have a stack
+        for what they print, and for tables of f64 functions."""
         return bool(self.local_stores and self.local_loads) and self.registers + _REGISTER_UNIT > self.most_registers
 
     @property
@@ -223,14 +223,14 @@ class _Elf:
     def attributes(self, name: str) -> Iterator[tuple[int, bytes]]:
         """The attributes in a section of `.nv.info`, with their values."""
         data = self.section(name)
-        place = 0
-        while place + 4 <= len(data):
-            kind, attribute, value = data[place], data[place + 1], data[place + 2 : place + 4]
-            place += 4
+        at = 0
+        while at + 4 <= len(data):
+            kind, attribute, value = data[at], data[at + 1], data[at + 2 : at + 4]
+            at += 4
             if kind == _WITH_SIZE:
                 size = int.from_bytes(value, "little")
-                value = data[place : place + size]
-                place += size
+                value = data[at : at + size]
+                at += size
             yield attribute, value
 
 

@@ -57,9 +57,9 @@ class ChosenKernel(GpuLauncher):
         return self._triton.key_parts
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: Any) -> None:
-        # Code of Triton writes what it has to say to a report, that of others to standard output.
-        spoken = [each for each in self._kernels.values() if isinstance(each, TritonKernel) is (report is not None)]
-        spoken[0].listen(stream, options, place, report)
+        # Code of Triton writes its output to a report, other code to standard output.
+        listeners = [each for each in self._kernels.values() if isinstance(each, TritonKernel) is (report is not None)]
+        listeners[0].listen(stream, options, place, report)
 
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         x, y, z = launching.grid
@@ -110,7 +110,7 @@ class ChosenKernel(GpuLauncher):
         compiled, errors = self._compiled(launching)
         failures = {name: str(error) for name, error in errors.items()}
         if not compiled:
-            raise _telling(errors)
+            raise _most_specific(errors)
         if len(compiled) == 1:
             return Choice(compiled[0], {}, failures), True
         times = measured([self._launch_of(name, launching) for name in compiled], launching.stream, ranges)
@@ -126,7 +126,7 @@ class ChosenKernel(GpuLauncher):
                 return Choice(name, {}, {name: str(error) for name, error in errors.items()})
             except (CompilationError, MissingDependencyError) as error:
                 errors[name] = error
-        raise _telling(errors)
+        raise _most_specific(errors)
 
     def _compiled(self, launching: Launching) -> tuple[list[str], dict[str, LaunchError]]:
         """The engines that have code, compiled by all at the same time; and why the others have none."""
@@ -158,8 +158,8 @@ def _load(kernel: GpuLauncher, launching: Launching) -> None:
     code.load(launching.place, launching.context)
 
 
-def _telling(errors: dict[str, LaunchError]) -> LaunchError:
-    """The error that says most about the program: that of an engine that is there."""
+def _most_specific(errors: dict[str, LaunchError]) -> LaunchError:
+    """The error most specific to the program: that of an engine that is installed."""
     return min(errors.values(), key=lambda error: isinstance(error, (MissingDependencyError, DriverError)))
 
 

@@ -165,7 +165,7 @@ COMPILERS: Final = ("tileiras", "triton")
 
 
 class CodeRequest(NamedTuple):
-    """What is asked for; no target is the GPU of this machine."""
+    """What to compile; no target is the GPU of this machine."""
 
     entry: Operation
     target: str | None = None
@@ -174,11 +174,11 @@ class CodeRequest(NamedTuple):
     host: str = ""
     timeout: float | None = None
     fast: bool = False
-    ready: bytes | None = None  # A cubin that was given: it is the answer, unless another is asked for.
+    ready: bytes | None = None  # A given cubin: it is the answer, unless the request is for another one.
 
 
 def compiled(backend: str, request: CodeRequest) -> tuple[Cubin, Resources]:
-    """The cubin of a kernel, and what it takes of a GPU; what there is to say about it is a warning."""
+    """The cubin of a kernel, and what it takes of a GPU; diagnostics of the compiler become warnings."""
     if backend not in COMPILERS:
         raise LaunchError(f"'{backend}' makes no cubins: choose the backend {' or '.join(COMPILERS)}")
     return _by_triton(request) if backend == "triton" else _by_assembler(request)

@@ -21,11 +21,11 @@ _MIB: Final = 1 << 20
 WARP_SIZE: Final = 32
 REGISTERS: Final = 65536
 THREADS_PER_BLOCK: Final = 1024
-SHARED_MEMORY_PER_BLOCK: Final = 48 << 10  # What a block gets without asking for more.
+SHARED_MEMORY_PER_BLOCK: Final = 48 << 10  # What a block may use without opting in to more.
 
 
 class Gpu(NamedTuple):
-    key: str  # The name it is asked for by.
+    key: str  # The name that selects it.
     name: str  # The name that the driver reports.
     major: int
     minor: int

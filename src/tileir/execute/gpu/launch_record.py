@@ -3,7 +3,7 @@
 A `Record` holds all that `cuLaunchKernelEx` takes; a launch fills in numbers, and pointers between them stay.  In
 order: grid and threads, the arguments of 8 bytes each, hidden parameters, the address of each parameter.  Cubins of
 NVIDIA's assembler take the kernel's arguments alone.  Other code also takes TMA descriptors, 128 bytes aligned to 64,
-and addresses of memory of its own: its `LaunchForm` says where its parameters are from.
+and addresses of memory of its own: its `LaunchForm` lists where its parameters are from.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Record:
         start = ctypes.addressof(self.memory)
         addresses = [start + place for place in packer.places]
         struct.pack_into(f"<{len(addresses)}Q", self.memory, packer.table, *addresses)
-        self.attributes: int = 0  # Where the driver finds what else is said about the launch; 0 if there is nothing.
+        self.attributes: int = 0  # The address of the driver's attributes of the launch; 0 if there are none.
         if packer.form.cluster > 1:
             struct.pack_into(_CLUSTER, self.memory, packer.cluster, _CLUSTER_EXTENTS, packer.form.cluster, 1, 1)
             self.attributes = start + packer.cluster

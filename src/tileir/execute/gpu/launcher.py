@@ -1,8 +1,8 @@
 """Kernels on a GPU and their launches.
 
 A launch is asynchronous, as CUDA's are: its stream, or synchronization, orders what comes after it, and a later call
-reports what goes wrong, in the driver's words.  Three kinds are waited for: of kernels that print or assert, with
-arrays of the host, which are copied, and with `progress`.
+reports its errors, with the driver's text.  Three kinds of launches are synchronous: of kernels that print or assert,
+with arrays of the host, which are copied, and with `progress`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class GpuLauncher(PreparedKernel):
         self.packer: Final = Packer(entry)
         self.variants: Final[dict[Any, tuple[Any, ...]]] = {}
         """What launches need (`find`), by the number of the GPU and what decides on the code."""
-        self._usual: LaunchOptions | None = None  # Options that were seen to ask for nothing.
+        self._usual: LaunchOptions | None = None  # Options that were found to be the defaults.
         self._library: ArrayLibrary | None = None  # The one whose arrays `_usual_launch` knows.
         self._usual_launch: UsualLaunch = no_usual_launch
         self._has_warned: bool = False
@@ -95,7 +95,7 @@ class GpuLauncher(PreparedKernel):
 
     @abstractmethod
     def code_for(self, launching: Launching) -> LaunchedCode | None:
-        """The code for a launch, in whose context it is asked; None if arguments have to be looked at first."""
+        """The code for a launch, called in its context; None if arguments have to be inspected first."""
 
     def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """What a launch with a new key, GPU first, needs beside its arguments; None if it needs a closer look."""
@@ -130,7 +130,7 @@ class GpuLauncher(PreparedKernel):
         return code, record, function
 
     def give_back(self, code: LaunchedCode, record: Record, is_launched: bool = False) -> None:
-        """Have others use a record; `is_launched` says that somebody waits for its report."""
+        """Make a record available to other launches; `is_launched` means that its report is still to be read."""
         if record.report is not None and not is_launched:
             record.report.give_back()
         record.report = None
@@ -145,7 +145,7 @@ class GpuLauncher(PreparedKernel):
         return None if self.device_output else direct_launches(self, kind, options)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
-        # Refused here, in words, if arguments do not fit; and the kernel is compiled and loaded.
+        # Raises an error if arguments do not fit, and compiles and loads the kernel.
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         place, context = self._place(bound)
@@ -218,7 +218,7 @@ class GpuLauncher(PreparedKernel):
         repeat: int | None,
         flush_cache: bool,
     ) -> Measurement:
-        # Imported here: few ask, and a first launch is to be short.
+        # Imported here: few launches are timed, and a first launch is to be short.
         from tileir.execute.gpu.timing import event_times
 
         with self.arguments_on_gpu(grid, arguments, options) as launching:

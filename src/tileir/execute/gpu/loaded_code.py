@@ -1,7 +1,7 @@
 """The code of a kernel in the driver: compiled when a launch first needs it for a GPU, and loaded once.
 
 The driver puts a library into each context that launches one of its kernels.  What is loaded stays, as in torch and
-Triton, since a kernel that nobody holds may still run or be in a graph; `release_memory` unloads what no kernel needs.
+Triton, since a kernel without references may still run or be in a graph; `release_memory` unloads what no kernel needs.
 
 Global variables are in the cubin, with their first values; each context has its own.  Kernels of one module
 (`Kernel.sibling`) that can write to them share one cubin, loaded once.
@@ -31,7 +31,7 @@ from tileir.forking import NO_FORK
 from tileir.ir.core import Operation
 
 _PLAIN_SHARED: Final = 48 << 10
-"""Bytes of shared memory that a launch may reserve without having said so before, by `_MOST_SHARED`."""
+"""Bytes of shared memory that a launch may reserve without opting in by `_MOST_SHARED`."""
 _MOST_SHARED: Final = 8
 _libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
 """What is loaded, by its content, and by the globals of the module it is from if it has any."""
@@ -42,7 +42,7 @@ class LoadedLibrary:
     """A cubin in the driver, until `unload`."""
 
     def __init__(self, data: bytes, what: Callable[[], str], keep: object = None) -> None:
-        """`what` says what it is, if something goes wrong; `keep` lives as long as this."""
+        """`what` returns its name for errors; `keep` lives as long as this."""
         self._what: Final = what
         self._keep: Final = keep
         self.contexts: set[int] = set()  # Those in which its kernels may be under way.
@@ -116,7 +116,7 @@ class Launching(NamedTuple):
     stream: int
     values: Sequence[Any]  # The arguments: addresses, numbers of Python or NumPy.
     bound: BoundArguments | None = None
-    """The arguments as they were looked at; None where they were not looked at closely."""
+    """The inspected arguments; None where only `values` are known."""
     is_described: bool = True  # Whether code may take descriptors of arrays.
 
 

@@ -1,6 +1,6 @@
 """NVIDIA's tools: where they are, and the instructions of a cubin by the disassembler, whose slow output is cached.
 
-Packages of pip put a tool into `nvidia/cu13/bin` beside other packages; Triton brings some too, often older ones.
+Packages of pip put a tool into `nvidia/cu13/bin` beside other packages; Triton includes some too, often older ones.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def disassembled(cubin: Cubin, *options: str) -> str:
     kept = default_cache().get(key)
     if kept is not None:
         return kept[0].decode("utf-8", "surrogateescape")
-    # Imported here: who only looks for a tool starts no process.
+    # Imported here: finding a tool starts no process.
     from tileir.processes.command import run_command
 
     outcome = run_command([tool, "-c", *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)

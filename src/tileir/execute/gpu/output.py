@@ -1,4 +1,4 @@
-"""What a kernel prints on a GPU, and asserts that fail there, brought to the caller of the launch.
+"""What a kernel prints on a GPU, and asserts that fail there, passed to the caller of the launch.
 
 The driver writes prints to standard output when a context is synchronized.  So a launch that prints is synchronized,
 with the descriptor redirected to a file, which also catches what other threads print.  A failed `assert` prints the
@@ -26,7 +26,7 @@ _FAILED: Final = (
 )
 """Compiled where it is used: few asserts fail, and a first launch is to be short."""
 
-# Only one thread can turn the descriptor at a time.
+# Only one thread can redirect the descriptor at a time.
 _lock: Final = _thread.allocate_lock()
 
 OperationAt = Callable[[str, int], "Operation | None"]
@@ -89,7 +89,7 @@ def _flush() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError):
-        # Closed, or a pipe that nobody reads: not this launch's business.
+        # Closed, or a pipe without a reader: no error of this launch.
         pass
     if sys.platform != "win32":
         ctypes.CDLL(None).fflush(None)

@@ -24,7 +24,7 @@ _RTX_BLACKWELL: Final = "NVIDIA RTX Blackwell GPU architecture whitepaper, 2025"
 
 
 def matrix_name(element: str) -> str:
-    """What the peak of products of an element type is called."""
+    """The name of the matmul peak for an element type."""
     return "f16" if element == "bf16" else element[:2] if element.startswith(("f4", "f8")) else element
 
 
@@ -34,11 +34,11 @@ class Peaks(NamedTuple):
     memory: float
     f64: float | None
     f32: float
-    matrix: dict[str, float]  # By the element type of the factors: f64, tf32, f16 (bf16 too), f8, i8, f4.
+    matrix: dict[str, float]  # By the element type of the operands: f64, tf32, f16 (bf16 too), f8, i8, f4.
     source: str
 
     def matrix_peak(self, element: str) -> float | None:
-        """That of products whose factors have an element type; f32 has no units of its own."""
+        """That of matmuls whose operands have an element type; f32 has no units of its own."""
         if element == "f32":
             return self.f32
         if element == "f64":

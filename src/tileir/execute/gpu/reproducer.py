@@ -21,7 +21,7 @@ class Reproducer(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a message says about it."""
+        """The notes about it in a message."""
         if not self.directory:
             return (f"the program could not be kept: set {VARIABLE} to a directory",)
         return (f"the program that it crashes on is kept in {self.directory}", f"this shows it: {self.command}")

@@ -27,7 +27,7 @@ Launcher: TypeAlias = Any  # A `GpuLauncher`; its module imports this one.
 _UNUSUAL: Final = (
     TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError, NotDescribed, struct.error,
 )  # fmt: skip
-"""Another number of arguments; a number that its type cannot hold; a tensor whose data cannot be had; another thread
+"""Another number of arguments; a number that its type cannot hold; a tensor without accessible data; another thread
 that has just taken the record; an array of which the driver makes no descriptor."""
 _MOST_STREAMS: Final = 64  # That a repeated launch keeps records for.
 
@@ -56,11 +56,11 @@ spare.append(record)
 if code: raise failed(code, place)
 place.latest = name
 return True"""
-"""Whether the context is current the driver sees anyway: to ask it takes a call."""
+"""The driver checks anyway whether the context is current: another check would take a call."""
 
 
 def _launch_function(kernel: Launcher, slots: Slots, inspection: list[str]) -> Callable[..., bool]:
-    """A function that says whether it launched; the lines `inspection` set `stream`, and `device` if arrays do not."""
+    """A function: whether it launched; the lines `inspection` set `stream`, and `device` if arrays do not."""
     parts: Sequence[str] = kernel.key_parts
     # Of the extents and strides of an array all or nothing decides on the code.
     keys = [
@@ -112,7 +112,7 @@ class ArrayLibrary(NamedTuple):
     dtypes: Callable[[Type], Set[object]]
 
 
-# The class and the dtype are nearly always those of the launch before, which `is` tells at once.
+# The class and the dtype are nearly always those of the launch before, so that `is` decides at once.
 _USUAL_KIND: Final = (
     "(type({a}) is not plain and type({a}) not in classes)"
     " or ((dtype := {a}.dtype) is not dtype{n} and dtype not in dtypes{n})"
@@ -161,13 +161,13 @@ def usual_launch(kernel: Launcher, library: ArrayLibrary, arguments: tuple[objec
 
     slots = slots_of_objects(kernel.packer.types, CONFIGURATION, "return False", array_checks)
     if slots is None or not slots.arrays or stream_of is None:
-        # Nothing tells the GPU, or the stream.
+        # Nothing determines the GPU, or the stream.
         return no_usual_launch
     slots.names |= {"classes": classes, "plain": classes[0], "stream_of": stream_of}
     return _launch_function(kernel, slots, ["stream = stream_of(device) if other is None else other"])
 
 
-# --- arguments that somebody else has inspected ---
+# --- arguments that the caller has inspected ---
 
 
 class GpuDirect(DirectLaunches):

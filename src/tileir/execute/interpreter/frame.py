@@ -44,7 +44,7 @@ class PreparedProgram:
 
 
 class Frame(dict["Value | None", Any]):
-    """The values of a tile block; a token that nobody gave is None, and so is an operand that is not there."""
+    """The values of a tile block; a token that no operation made is None, and so is a missing operand."""
 
     def __init__(self, program: PreparedProgram, block: TileBlock) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ from tileir.ir.types import FloatType, Type
 
 @contextmanager
 def reported_misses(operation: Operation, block: TileBlock, mask: Array) -> Iterator[None]:
-    """Say which element of the tile went outside of memory, of those that the mask has."""
+    """Report which element of the tile is outside of memory, among those that the mask selects."""
     try:
         yield
     except OutsideMemory as error:

@@ -84,7 +84,7 @@ def nested(elements: Iterable[Any], shape: Sequence[int], write: Callable[[Any],
 
 
 def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]]:
-    """The text cut into literal parts and writers, one writer for each argument in turn."""
+    """The text as literal parts and writers, one writer per argument in order."""
     parts: list[str | Callable[[Any], str]] = []
     position = 0
     remaining = iter(elements)

@@ -37,7 +37,7 @@ from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
-# Positions and extents beyond this are all alike: nothing is there.
+# Limit for positions and extents: nothing lies beyond it.
 _FAR = 1 << 62
 
 

@@ -83,7 +83,7 @@ def compile(
     if cubin is not None:
         from tileir.execute.gpu.cubin import cubin_of
 
-        # Refused here, in words, if it is none of this kernel.
+        # Raises an error if the cubin is none of this kernel.
         cubin_of(chosen, cubin)
     return Kernel(chosen, backend, KernelSettings(exact, fast, cpu, cubin, tune), schedule, unchecked)
 
@@ -117,13 +117,13 @@ class Kernel:
         self._engine: Backend | None = None if backend == AUTO else find_engine(backend)
         self._prepared: dict[Backend, PreparedKernel] = {}
         self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
-        # The kernel for launches that ask for nothing but a number of threads, by that number.
+        # The kernel for launches with no option but a number of threads, by that number.
         self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
         # What ran the last launch: the engine and its kernel.
         self._latest: tuple[Backend, PreparedKernel] | None = None
         self.find_variables: Callable[[], object] | None = None
         """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
-        for those who record launches."""
+        for recordings."""
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.requested_backend}>"
@@ -251,7 +251,7 @@ class Kernel:
         if not options.keys() - {"threads", "unchecked", "stream"}:
             chosen = self._checked(**options)
             engine = self._chosen(chosen, arguments)
-            # Refused here, in words, if they do not fit.
+            # Raises an error if the arguments do not fit.
             if not engine.on_gpu:
                 bind_arguments(self.entry, arguments)
             short = engine.overlaps or engine.on_gpu
@@ -358,7 +358,7 @@ class Kernel:
         if target is not None and not engine.on_gpu:
             raise LaunchError(f"a target is a GPU, and {engine.called} makes no code for one: leave it out")
         options |= {} if target is None else {"target": target}
-        # One that cannot run here is not kept: a launch says why.
+        # A kernel that cannot run here is not kept: a launch raises the reason.
         prepared = self._prepare(engine) if engine.dumps_anywhere else self._prepared_by(engine)
         return prepared.dump(stage, sanitize=sanitize, **options)
 
@@ -395,10 +395,10 @@ class Kernel:
         return compiled(own if backend is None else backend, request)
 
     def _checked(self, **given: Any) -> LaunchOptions:
-        """What a launch asks for, checked before anything runs; for None what the kernel has."""
+        """The options of a launch, checked before anything runs; where they are None, those of the kernel."""
         own = ("schedule", "unchecked")
-        asked = {name: value for name, value in given.items() if value is not None or name not in own}
-        return checked_options(self._ordinary._replace(**asked))
+        requested = {name: value for name, value in given.items() if value is not None or name not in own}
+        return checked_options(self._ordinary._replace(**requested))
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Backend:
         engine = self._engine

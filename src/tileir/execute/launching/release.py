@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from tileir.ir.interning import POOL
 
-# What engines have to say about that; they are imported only where they are used.
+# Functions of modules that keep memory; a module that is not imported keeps none.
 _KEEPERS: list[Callable[[], None]] = []
 
 
 def release_with(release: Callable[[], None]) -> None:
-    """Have a function called by `release_memory` that gives back what its module keeps."""
+    """Register a function for `release_memory`, which frees what its module keeps."""
     _KEEPERS.append(release)
 
 

@@ -14,7 +14,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.peaks import Peaks, peaks_of
 from tileir.execute.work.operations import Work, quantity
 
-SECONDS: Final = 0.5  # about how long launches are repeated if nobody says how often
+SECONDS: Final = 0.5  # about how long launches are repeated by default
 FEWEST: Final = 5
 MOST: Final = 200
 
@@ -140,7 +140,7 @@ def duration(seconds: float) -> str:
 
 
 def checked_repeat(repeat: object) -> int | None:
-    """How many launches are asked for; None if as many as make sense."""
+    """The checked number of launches; None for as many as make sense."""
     if repeat is None:
         return None
     if isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat <= 1_000_000:
@@ -149,7 +149,7 @@ def checked_repeat(repeat: object) -> int | None:
 
 
 def enough(first: float) -> int:
-    """How many launches of some length tell how long they take."""
+    """How many launches to time if one takes `first` seconds."""
     return min(max(int(SECONDS / max(first, 1e-9)), FEWEST), MOST)
 
 

@@ -1,7 +1,7 @@
 """`torch.compile` and launches: the compiler of torch runs them as they are, and does not look inside.
 
-It would trace a launch as any Python, and find nothing to make a graph of.  It has a list of folders that it leaves
-alone, and is told of this one when somebody imports it, which takes too long to be done from here.
+It would trace a launch as any Python, and find nothing to make a graph of.  It has a list of folders that it does not
+trace, and `leave_launches_alone` adds tileir when that module is imported: importing it here would take too long.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ def leave_launches_alone() -> None:
     """Have the compiler of torch run launches, whenever it is imported."""
     rules = sys.modules.get(_RULES)
     if rules is not None:
-        _tell(rules)
+        _add_rule(rules)
         return
     with NO_FORK:
         if _FINDER not in sys.meta_path:
             sys.meta_path.insert(0, _FINDER)
 
 
-def _tell(rules: Any) -> None:
+def _add_rule(rules: Any) -> None:
     add = getattr(rules, "add", None)
     if callable(add):
         add("tileir")
 
 
 class _Finder:
-    """Finds what the others find, and has the rules told once they are loaded."""
+    """Finds the module by the other finders, and adds tileir to its rules once it is loaded."""
 
     def __init__(self) -> None:
         self.is_looking: bool = False
@@ -60,7 +60,7 @@ class _Finder:
         with NO_FORK:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
-        _tell(module)
+        _add_rule(module)
 
 
 _FINDER: Final[Any] = _Finder()

@@ -21,7 +21,7 @@ _ATTACHED: Final = re.compile(r",? !dbg !(\d+)")
 _METADATA: Final = re.compile(r"!\d+")
 _GROUP: Final = re.compile(r" #\d+")
 _LINE: Final = re.compile(r"^\t\.loc\t\d+ (\d+)")
-# What assembly has of debug information, and of the frames that go with it; comments tell of both.
+# The lines of assembly for debug information and stack frames, and empty ones.
 _ABOUT: Final = re.compile(
     r"^\s*(?:\.(?:loc|file|cfi_\w+)\b|\.Ltmp\d+:|\.L(?:func_begin|func_end|cfi)\d+:|\.section\t\.debug)|^\s*$"
 )

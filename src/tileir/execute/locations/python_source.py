@@ -1,8 +1,8 @@
 """The Python that a location points into: its expressions, statements, and the names they are assigned to.
 
-cuTile says of an operation the line and the column where an expression begins, counted as `ast` counts them: columns
-from zero, in bytes of UTF-8.  Several expressions may begin there, as `a * b` and `a * b + c`.  Sources come from
-`linecache`, so cells of notebooks have theirs.  Where there is none, or a changed one, nothing is found.
+cuTile records for an operation the line and the column where an expression begins, counted as `ast` counts them:
+columns from zero, in bytes of UTF-8.  Several expressions may begin there, as `a * b` and `a * b + c`.  Sources are
+from `linecache`, which has those of notebook cells.  Without the source, or with a changed one, nothing is found.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _COMPUTING: Final = (
 
 
 def expressions_at(file: str, line: int, column: int) -> list[Expression]:
-    """The expressions that begin at a place and compute something, the innermost first."""
+    """The expressions that begin at a position and compute something, the innermost first."""
     source = _source(file)
     return source.expressions_at(line, column) if source is not None else []
 

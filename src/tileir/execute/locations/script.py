@@ -1,8 +1,8 @@
-"""Operations in the words of the script they come from: the expression that each one computes.
+"""The expression of the script that each operation computes.
 
-A location says where an expression begins, and one expression may take many operations.  `Script` finds for each
+A location has the start of an expression, and one expression may take many operations.  `Script` finds for each
 operation the expression, and whether its result is the value of that expression; of several that begin at one location
-(`a * b + c`) the operation's kind tells which.  Checks write a `Phrase`, which has a text in the terms of the tile
+(`a * b + c`) the operation's kind selects one.  Checks write a `Phrase`, which has a text in the terms of the tile
 program and one in cuTile's; `ScriptMessages` fills in its marks where a report is rendered.
 """
 
@@ -73,7 +73,7 @@ _METHODS: Final = {
     "extract": frozenset([ops.EXTRACT]),
     "item": frozenset([ops.RESHAPE]),
 }
-# What arrays are asked for that is no tile.
+# Methods of arrays whose results are no tiles.
 _OF_ARRAYS: Final = ("slice", "tiled_view", "get_raw_memory", "foreign_pointer", "from_foreign")
 # What makes a division of C one of Python: `%` has the sign of the divisor, and `//` rounds down.
 _CORRECTIONS: Final = {ops.REMI: ops.SELECT, ops.REMF: ops.SELECT, ops.DIVF: ops.FLOOR}
@@ -121,7 +121,7 @@ class _Plan:
     def __init__(self, entry: Operation) -> None:
         self.expressions: dict[Operation, Expression] = {}
         self.labels: dict[Operation, str] = {}
-        # For each place of the script, how far its expressions have been met.
+        # For each position in the script, how far its expressions have been met.
         self._reached: dict[_Key, int] = {}
         self._groups: list[tuple[_Key, Expression, list[Operation]]] = []
         self._read(entry)
@@ -215,7 +215,7 @@ class _Plan:
                 if computes and operation.operands[0].defining_operation in groups[position]:
                     groups[position].append(operation)
                 else:
-                    # Moved away from what it is for: which of the expressions that is, nothing tells.
+                    # Moved away from its expression, which cannot be determined: use the outermost one.
                     self.expressions[operation] = chain[-1]
             self._reached[key] = position
         for number, operations in groups.items():
@@ -286,7 +286,7 @@ def _find(chain: list[Expression], declaration: OperationDeclaration, position: 
 
 
 def _computed_by(node: ast.AST) -> frozenset[OperationDeclaration]:
-    """The operations that say for sure that an expression is computed."""
+    """The operations that prove that an expression is computed."""
     if isinstance(node, ast.Call):
         return _METHODS.get(node.func.attr, _NONE) if isinstance(node.func, ast.Attribute) else _NONE
     operator: ast.AST = getattr(node, "op", node)
@@ -345,7 +345,7 @@ class ScriptMessages:
         return self._script.expression(operation) if source_of(operation.location) is None else None
 
     def said(self, text: str, operation: Operation, other: Operation | None = None, *, whole: bool = False) -> str:
-        """A text about one or two operations in the words of the script; `whole` names variable and expression."""
+        """A text about one or two operations in the script's terms; `whole` names variable and expression."""
         expression = self.expression(operation)
         if expression is None:
             return text
@@ -373,7 +373,7 @@ class ScriptMessages:
         return _called(expression) if expression is not None else operation.declaration.mnemonic
 
     def shown(self, operation: Operation, margin: str) -> list[str]:
-        """The line of the script that an operation comes from, its expression underlined, and who called it."""
+        """The line of the script that an operation comes from, its expression underlined, and its callers."""
         expression = self.expression(operation)
         assert expression is not None
         frames = author_frames(operation.location)

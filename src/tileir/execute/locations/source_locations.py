@@ -1,7 +1,7 @@
-"""Where an operation comes from, in the words of the one who wrote it.
+"""Where an operation comes from, as the author of the source knows it.
 
-Bytecode of cuTile says for each operation which line of which Python function it comes from, and where that function
-was called.  Its own functions are in there too (`astype`, say), which nobody wants to hear of first.
+Bytecode of cuTile records for each operation the line of a Python function, and where that function was called.  That
+includes cuTile's own functions (such as `astype`), which `user_location` skips.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _NO_TOKEN = re.compile("(?!)")
 def frames_of(location: Location) -> list[FileLocation]:
     """The file positions of a location, the innermost call first; of a very deep one as many as anyone reads."""
     frames: list[FileLocation] = []
-    # An explicit stack, because call sites may nest deeply: what is still to be looked at.  For the parts of a fused
-    # location, of which the first that has a position counts, the number of frames when they were begun.
+    # An explicit stack of locations to visit, because call sites may nest deeply.  For the parts of a fused location,
+    # of which the first that has a position counts, the number of frames when they were begun.
     pending: list[tuple[Location, int]] = [(location, -1)]
     steps = 0
     while pending and len(frames) < _MOST_FRAMES and steps < _MOST_STEPS:
@@ -82,7 +82,7 @@ def user_location(location: Location, known: dict[Location, Location] | None = N
 
 
 def location_notes(location: Location) -> list[Diagnostic]:
-    """Who called the function that a location is in, the innermost call first."""
+    """The callers of the function that a location is in, the innermost call first."""
     if source_of(location) is not None:
         return []
     return [note("called from here", with_source(_counted_from_one(frame))) for frame in author_frames(location)[1:]]

@@ -24,7 +24,7 @@ def python_shape(shape: tuple[int, ...]) -> str:
 
 def spelled_number(value: Any) -> str:
     """A number of a tile, to six digits."""
-    # Imported here: the words of errors are to be had without it.
+    # Imported here: the other messages work without NumPy.
     import numpy
 
     return str(int(value)) if isinstance(value, (numpy.bool_, numpy.integer)) else f"{float(value):.6g}"
@@ -136,10 +136,10 @@ def is_of_triton(operation: Operation) -> bool:
 
 
 def in_triton(text: str) -> str:
-    """The words for the author of a cuTile script, for one who uses Triton."""
+    """A message for the author of a cuTile script, in terms of Triton."""
     return _IN_TRITON.get(text, text).replace("ct.", "tl.")
 
 
 def in_script(text: str) -> str:
-    """The words of a text for the author of a script, with marks."""
+    """The version of a text for the author of a script, with marks."""
     return text.script if isinstance(text, Phrase) else text

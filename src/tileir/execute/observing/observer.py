@@ -50,7 +50,7 @@ class Access:
 
     `kind` is "read", "write" or "atomic" (read and write in one step), `size` the bytes of an element, `shape` the
     shape of the tile.  `addresses` has that shape; elements where `mask` is false are not touched (None: all are),
-    be it because the program masks them or because they lie outside a view's tensor.
+    because the program masks them or because they lie outside a view's tensor.
 
     An access through a view has the `view`, None for pointers, and unless it gathers or scatters a `box`: the address
     of the first element within the tensor, how many there are along each dimension, and how many bytes apart.  `index`
@@ -125,9 +125,9 @@ class Observer:
         return ()
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
-        """An operation that makes a token is about to run; returns what stands for its token.
+        """An operation that makes a token is about to run; returns the observer's value for its token.
 
-        `tokens` is what stands for those it takes.  Control flow carries them along like any value; None is an unknown
+        `tokens` are such values of its operands.  Control flow carries them along like any value; None is an unknown
         token.
         """
         return None
@@ -152,13 +152,13 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several observers of one launch; tokens are given by the first that gives any."""
+    """Several observers of one launch; tokens come from the first that overrides `token`."""
 
     def __init__(self, observers: list[Observer]) -> None:
         self._observers: list[Observer] = observers
         self._tokens: Observer | None = next((one for one in observers if overrides(one, "token")), None)
         self._watched: dict[Operation, list[Observer]] = {}
-        # Where what an observer wants beside the operands is.
+        # The range of the extra values that an observer requested, behind the operands.
         self._requested: dict[tuple[Operation, Observer], slice] = {}
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:

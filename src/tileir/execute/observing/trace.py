@@ -137,7 +137,7 @@ class ScriptTrace:
         self._loops: dict[Operation, _Counter] = {}
         self._operands: list[Any] = []
         self.latest: Access | None = None
-        self._last: Value | None = None  # The value that was written last: who stores it need not say it again.
+        self._last: Value | None = None  # The value written last: an operation that stores it does not repeat it.
         self._last_label: str = ""
 
     def before(self, operation: Operation, operands: list[Any]) -> None:
@@ -222,7 +222,7 @@ class ScriptTrace:
         self._write(f"{harmless_line(place)}{harmless_line(text)}".rstrip() + "\n")
 
     def _enter_iterations(self, operation: Operation) -> None:
-        """Say which iteration it is, when it first has something to show: one after a `break` never has."""
+        """Write the iteration's header before its first output: an iteration after a `break` never has one."""
         for loop in reversed(_loops_around(operation)):
             counter = self._loops.get(loop)
             if counter is None or counter.is_written:
@@ -264,7 +264,7 @@ def _loops_around(operation: Operation) -> list[Operation]:
 
 
 def _chosen(operation: Operation, expression: Expression | None) -> list[Value]:
-    """The results to show; of the three numbers of a tile block the one that was asked for."""
+    """The results to show; of the three numbers of a tile block only the one that the expression names."""
     if operation.declaration in (GET_TILE_BLOCK_ID, GET_NUM_TILE_BLOCKS):
         node = expression.node if expression is not None else None
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):

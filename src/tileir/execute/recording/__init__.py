@@ -1,4 +1,4 @@
-"""A recorded launch, from which every tile, access and step can be asked for (docs/tools/recording.md).
+"""A recorded launch, which has every tile, access and step (docs/tools/recording.md).
 
 recording.py: `record` and `Recording`; begin here
 recorded_launch.py, recorder.py: the launch that is recorded, the memory it owns, and what keeps it

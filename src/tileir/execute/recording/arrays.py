@@ -26,7 +26,7 @@ from tileir.ir.types import I8, Type
 
 _REPEATED: Final = 1 << 24
 """An array with more elements than this, and than its memory (strides of 0), is kept as its memory: its shape may be
-as large as it likes, and whoever looks at it must not go through all of that."""
+too large to iterate over."""
 
 
 @dataclass(eq=False)

@@ -66,10 +66,10 @@ class Archive:
             raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger `memory_limit`")
         try:
             with self._zip.open(name) as member:
-                # Not more than it says, whatever it is compressed from.
+                # No more than the stated size, whatever the compressed data expands to.
                 data = member.read(size + 1)
         except Exception:
-            # What is compressed is damaged, or in a way that `zipfile` does not know.
+            # The compressed data is damaged, or compressed by a method that `zipfile` does not know.
             raise RecordingError(f"{name} cannot be read") from None
         if len(data) != size:
             raise RecordingError(f"{name} is not of the size that it states")
@@ -108,7 +108,7 @@ class Archive:
 
 
 def _column_of(name: str, data: bytes, dtype: str) -> Array:
-    """The column in a file of NumPy's format: of the expected type, of one dimension, as long as its header says."""
+    """The column in a file of NumPy's format, if it has the expected type, one dimension, and the header's length."""
     file = io.BytesIO(data)
     try:
         require(numpy.lib.format.read_magic(file) == (1, 0), "")

@@ -17,7 +17,7 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 
-_ENTRY_BYTES: Final = 400  # What a write takes beside its buffer and its places.
+_ENTRY_BYTES: Final = 400  # What a write takes beside its buffer and its addresses.
 
 
 class Write:
@@ -62,11 +62,11 @@ def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], st
 
 
 _NOWHERE: Final = 1 << 62
-RunAgain = Callable[[int, int], None]  # From the tile block at a place in the order, up to a time.
+RunAgain = Callable[[int, int], None]  # From the tile block at a position in the order, up to a time.
 
 
 class Copy:
-    """The arrays that are written as they were at a time, when the tile block of a place was about to begin."""
+    """The written arrays at a time, when the tile block at position `place` of the order was about to begin."""
 
     def __init__(self, time: int, place: int, regions: list[Region]) -> None:
         self.time: int = time
@@ -210,7 +210,7 @@ class States:
         assert self.run_again is not None
         began = self._began()
         best = max([copy for copy in self._copies if copy.time <= time], key=lambda copy: copy.time)
-        # Until it is there: whoever is interrupted on the way must not take it for a state.
+        # After an interrupt on the way, memory is in no known state.
         self.lose()
         best.put()
         place = best.place

@@ -28,7 +28,7 @@ from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
 from tileir.text.listing import PrintedLines, printed_lines
 
-_LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
+_LONGEST_LINE: Final = 2000  # Constants may be long, and are cut off in a line.
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +152,7 @@ class NumberedProgram:
         return self._script.label(owner) or None if owner is not None else None
 
 
-CHUNK: Final = 1 << 14  # After so many decisions of a tile block that runs it is looked at what they take.
+CHUNK: Final = 1 << 14  # The decisions of a running tile block between checks of their memory.
 
 
 class ControlFlow:
@@ -269,7 +269,7 @@ class ValueHistory:
                 del steps[:place], contents[:place]
 
     def holds(self, step: int) -> bool:
-        """Whether all values of a moment are known."""
+        """Whether all values at a step are known."""
         return self.first <= step and (self.is_over or step <= self.last)
 
     def at(self, value: int, step: int) -> tuple[int, Any] | None:

@@ -58,7 +58,7 @@ class Move:
         return last
 
     def words(self, words: Array) -> None:
-        """Translate those of some 64-bit words that are addresses in the memory that moved."""
+        """Translate those of some 64-bit numbers that are addresses in the memory that moved."""
         if not len(self._starts):
             return
         values = words.view(numpy.uint64)
@@ -106,7 +106,7 @@ class OwnedMemory(Memory):
             copy.labels = tuple([self._label(label, copy) for label in source.labels])
             self.copies.append(copy)
             self._insert(copy)
-        # The most that one tile block can have reserved: each `alloca` once, as a loop gives back what it has reserved.
+        # The most that one tile block can have reserved: each `alloca` once, as a loop frees what it has reserved.
         reserved = [each for each in entry.walk() if each.declaration is ALLOCA]
         self._needed: int = sum([max(reserved_bytes(each), 1) + each.alignment for each in reserved])
         self._areas: list[tuple[Array, int]] = []
@@ -255,7 +255,7 @@ class RecordedLaunch:
         return block_runner(program, self.values, first)
 
     def run(self, run: RunBlock, first: int = 0) -> None:
-        """Run the tile blocks from a place in their order on; interleaved ones all."""
+        """Run the tile blocks from position `first` of their order on; interleaved ones all."""
         order = self.order
         if self.is_interleaved:
             run_interleaved(order, run, self.progress)

@@ -47,7 +47,7 @@ class BlockTable(Table):
         return len(self.data["number"])
 
     def begin(self, number: int, time: int) -> int:
-        """A tile block begins; returns its place."""
+        """A tile block begins; returns its position in the order."""
         for column, value in zip(self.data.values(), (number, -1, 0, time), strict=True):
             column.append(value)
         self._places = None
@@ -79,7 +79,7 @@ class BlockTable(Table):
             self._add_path(path)
 
     def place(self, number: int) -> int | None:
-        """The place of the tile block of a number; None if it did not begin."""
+        """The position of the tile block of a number; None if it did not begin."""
         if self._places is None:
             self._places = {number: place for place, number in enumerate(self.data["number"])}
         return self._places.get(number)
@@ -100,7 +100,7 @@ class Records:
         self.seen: dict[Finding, Seen] = {}  # When findings were first seen.
 
     def truncate(self, place: int) -> None:
-        """Go back to where the tile block of a place began, and forget it and those behind it."""
+        """Go back to where the tile block at position `place` began, and forget it and those behind it."""
         time = int(self.blocks.began[place])
         self.states.truncate(time)
         self.accesses.truncate(time)
@@ -115,12 +115,12 @@ _LOOKED_AT: Final = 1 << 14  # The bytes between checks of the room, kept free f
 
 
 class Interrupted(Exception):
-    """The launch ends where it is, as somebody wants that."""
+    """The launch ends where it is, on request."""
 
 
 @dataclass(slots=True, eq=False)
 class Interruption:
-    """Whether a launch is to end where it is, which another thread or a signal handler may say."""
+    """Whether a launch is to end where it is; another thread or a signal handler may set it."""
 
     is_wanted: bool = False
 
@@ -169,7 +169,7 @@ class Recorder(Observers):
         states.room = self._room - taken - 2 * _LOOKED_AT
         states.fit()
         if states.nbytes > states.room:
-            # Memory is as before the access that has no place any more.
+            # Memory is as before the access for which there is no room.
             self.end = Copy(len(self.accesses), len(self.blocks), states.regions)
             self._close_all()
 
@@ -281,7 +281,7 @@ class Recorder(Observers):
         return first
 
     def _note(self, step: int, row: int = -1, access: Access | None = None) -> None:
-        """Say of new findings when they were seen."""
+        """Record when new findings were first seen."""
         known = len(self.report.findings) + len(self.report.notes)
         if known == self._known:
             return

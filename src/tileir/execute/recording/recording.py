@@ -1,4 +1,4 @@
-"""`record`: run a launch and keep what it does; `Recording`: ask for any tile, access and moment of it."""
+"""`record` runs a launch and keeps what it does; `Recording` has every tile, access and step of it."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Recording:
     launch: RecordedLaunch
     records: Records
     limit: int
-    failure: str  # The error that ended the launch, in words; empty if none did.
+    failure: str  # The text of the error that ended the launch; empty if none did.
     report: SanitizerReport
-    sanitize: bool | Literal["all"]  # Whether errors were looked for; "all": elements that are never written too.
+    sanitize: bool | Literal["all"]  # Whether it was sanitized; "all": elements that are never written too.
     notes: list[str]  # What is not kept, in sentences.
     find_variables: Callable[[], ScriptVariables | None] = lambda: None
 
@@ -218,7 +218,7 @@ class Recording:
         owner = self.program.values[value].defining_operation
         if owner is not None and owner not in self.control.decisions:
             return numpy.flatnonzero(self.steps(block) == self.program.operation_numbers[owner]) + 1
-        # What a loop or a branch gives, and what it is given, comes with the steps of others.
+        # Results and carried values of a loop or a branch are computed in the steps of other operations.
         return numpy.array(self.history(block, step).steps(value), numpy.int64)
 
     def next_access(self, array: int, index: tuple[int, ...], time: int) -> int | None:
@@ -251,7 +251,7 @@ _LEAST_ROOM: Final = 1 << 16  # For accesses and paths, besides the arrays.
 
 
 class PreparedLaunch:
-    """A launch whose arrays are copied, to be recorded as often as is wanted."""
+    """A launch whose arrays are copied, so that it can be recorded any number of times."""
 
     def __init__(
         self,
@@ -407,7 +407,7 @@ def notes_of(recorder: Recorder, limit: int) -> list[str]:
 
 
 def _run(launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
-    """Run all tile blocks; returns the error that ended the launch, in words, or nothing."""
+    """Run all tile blocks; returns the text of the error that ended the launch, or nothing."""
     callbacks = Callbacks()
     try:
         with numpy.errstate(all="ignore"):

@@ -25,7 +25,7 @@ from tileir.ir.values import Value
 
 
 class Stop(Exception):
-    """The program has run as far as it is wanted."""
+    """The program has run as far as requested."""
 
 
 class Capture(Observer):
@@ -48,7 +48,7 @@ class Capture(Observer):
         self.moves_memory: bool = True  # Whether memory moves to where it was; not if the whole launch runs again.
         self._room: int = room
         self._requested: int = requested
-        self._enough: int = -1  # With so many bytes, the moment that is wanted among them, it is enough.
+        self._enough: int = -1  # Stop at so many bytes, which include the requested step.
         self.is_enough: bool = False  # Whether the tile block was stopped as enough is known.
         self._steps: int = 0
         self._rows: list[int] = rows
@@ -62,7 +62,7 @@ class Capture(Observer):
         return operation not in self._program.in_reductions
 
     def wants(self, operation: Operation) -> Sequence[Value]:
-        # The first operation of an iteration knows what the loop gives to it.
+        # The first operation of an iteration requests the values that the loop carries into it.
         block = operation.parent
         loop = block.parent_operation if block is not None and block.first is operation else None
         return block.arguments if block is not None and loop is not None and loop.declaration.is_loop else ()
@@ -86,7 +86,7 @@ class Capture(Observer):
             self._steps = step
 
     def _look_at_room(self, step: int) -> None:
-        """Stop before a step behind the one that is wanted, if there is not much room left for what follows."""
+        """Stop before a step behind the requested one, if there is not much room left for what follows."""
         history = self.history
         if self._enough < 0:
             self._enough = history.added + self._room // 2
@@ -165,7 +165,7 @@ class Rerun(Observer):
 
 
 class Replayer:
-    """Runs tile blocks again, and keeps the values of those that were asked for last, within so much room."""
+    """Runs tile blocks again, and keeps the values of those requested last, within so much room."""
 
     def __init__(self, launch: RecordedLaunch, records: Records, room: int) -> None:
         self._launch: RecordedLaunch = launch
@@ -263,7 +263,7 @@ class Replayer:
             self._launch.run(lambda number, switch: (own if number == captured else plain)(number, switch))
 
     def _run_up_to(self, place: int, time: int) -> None:
-        """Run the launch again from the tile block of a place up to a time; memory is as it was when it began."""
+        """Run the launch again from the tile block at `place` up to a time; memory is as it was when it began."""
         rerun, began = self._rerun, self._blocks.began
         rerun.end = time
         if self._launch.is_interleaved:

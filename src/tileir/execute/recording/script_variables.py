@@ -33,13 +33,13 @@ class Missing:
 
     @property
     def shown(self) -> str:
-        """In the place of a value, as gdb shows it."""
+        """What is shown instead of a value, as in gdb."""
         return f"<{self.reason.removeprefix('is ')}>"
 
 
 @dataclass(slots=True, eq=False)
 class TileContent:
-    """The content of a value of the program, by number; integers without a sign have the dtype that says so."""
+    """The content of a value of the program, by number; the dtype of unsigned integers is unsigned."""
 
     number: int
     content: Any
@@ -62,7 +62,7 @@ class ArrayReference:
 
 @dataclass(slots=True, eq=False)
 class Description:
-    """What has no numbers, in words: a function, a dtype, a view."""
+    """The text for what has no numbers: a function, a dtype, a view."""
 
     text: str
 
@@ -89,7 +89,7 @@ class Environment:
 
     function: str
     parameters: tuple[str, ...]
-    bindings: dict[str, int]  # By name; variables that are not assigned yet are bound to a binding that says so.
+    bindings: dict[str, int]  # By name; an unassigned variable has a binding to `Missing`.
     caller: int  # The number of the environment that the function was called in; -1 if it is the kernel.
 
 

@@ -1,4 +1,4 @@
-"""A launch that is recorded as far as somebody wants to look, and rehearsed to see where it goes.
+"""A launch that is recorded only as far as requested, and rehearsed to see where it goes.
 
 Sequential tile blocks are recorded one by one; an interrupted one starts over when the recording goes on.  Interleaved
 tile blocks, and a sanitized launch, are recorded in one go.  To *rehearse* is to run the launch from the start of a
@@ -59,21 +59,21 @@ class StepwiseRecording:
         return self.is_over and self._recorder.end is None
 
     def has(self, place: int, steps: int = -1) -> bool:
-        """Whether the tile block of a place is recorded: so many steps of it, -1 for all."""
+        """Whether the tile block at position `place` is recorded: so many steps of it, -1 for all."""
         if self.is_over or place < self.whole:
             return True
         blocks = self.recording.blocks
         return 0 <= steps <= (int(blocks.steps[place]) if place < len(blocks) else -1)
 
     def place(self, block: int) -> int:
-        """The place of a tile block in the order in which they begin, be it recorded or not."""
+        """The position of a tile block in the order in which they begin, be it recorded or not."""
         found = self.recording.blocks.place(block)
         if found is not None:
             return found
         return next(place for place, number in enumerate(self.order()) if number == block)
 
     def record_to(self, place: int, steps: int = -1) -> None:
-        """Record up to the tile block at a place in the order, and at least so many steps of that one, -1 for all.
+        """Record up to the tile block at position `place`, and at least so many steps of that one, -1 for all.
 
         Raises `Interrupted` on request; what is recorded by then stays.
         """
@@ -151,7 +151,8 @@ class StepwiseRecording:
         return launch.runner(launch.compiled(observer, launch.is_interleaved), observer, write)
 
     def rehearse(self, observer: Observer, place: int, write: Write) -> None:
-        """Run the launch from a place until an observer raises; if it ends or fails first, `final` has the arrays."""
+        """Run the launch from position `place` until an observer raises; if it ends or fails first, `final` has the
+        arrays."""
         recording = self.recording
         with recording.lock, numpy.errstate(all="ignore"):
             states = recording.records.states

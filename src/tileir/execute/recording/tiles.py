@@ -110,7 +110,7 @@ def statistics_of(element: Type, array: Array, parts: int = HISTOGRAM_PARTS) -> 
 def part_of(
     shape: tuple[int, ...], start: Sequence[int] | None, extents: Sequence[int] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The part of a shape that is asked for; all of it if nothing is said."""
+    """The requested part of a shape; by default all of it."""
     first = tuple(start) if start is not None else (0,) * len(shape)
     if len(first) != len(shape) or any(not 0 <= place <= extent for place, extent in zip(first, shape, strict=True)):
         raise LaunchError(f"a part of {list(shape)} cannot start at {list(first)}")

@@ -218,7 +218,7 @@ class Bounds:
 
 
 def place_of(access: Access, chosen: Array) -> FindingLocation:
-    """The place of the first chosen one of the touched elements."""
+    """The location of the first touched element that is chosen."""
     return FindingLocation(access.operation, access.block.id, element_of(access, int(chosen.argmax())))
 
 

@@ -1,4 +1,4 @@
-"""Accesses to the same bytes that nothing orders, and reads of bytes nobody wrote.
+"""Unordered accesses to the same bytes, and reads of unwritten bytes.
 
 Two accesses of which at least one writes must be ordered: within a tile block by a path of tokens, between tile blocks
 by a release that an acquire reads, unless both are strong (relaxed or stronger, with a scope that holds both).  Each
@@ -321,7 +321,7 @@ class OrderNotes:
         self._later_uses: dict[tuple[Operation, Operation], Operation | None] = {}
 
     def look(self, access: Access, event: Event, token: Token, earlier: Event) -> str:
-        """What is doubtful about a pair that is ordered, as the place on the page; empty if nothing is new."""
+        """What is doubtful about an ordered pair, as an anchor of the documentation; empty if nothing is new."""
         before, what = earlier.semantics.operation, ""
         if token.masked is not None and not earlier.is_among(token.firm):
             what = MASKED
@@ -361,7 +361,7 @@ class OrderNotes:
         self._ledger.report.add(note)
 
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:
-        """An operation that uses what a load gives, after a store."""
+        """An operation that uses the result of a load after a store."""
         key = (load, store)
         if key not in self._later_uses:
             users = [user for user in load.results[0].users if user is not store] if load.results else []

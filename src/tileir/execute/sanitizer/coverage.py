@@ -299,7 +299,7 @@ class Coverage(Ledger):
         return Finding("unwritten", title, FindingLocation(operation, None), details, hint)
 
     def _belonging(self, region: Region, first: int, last: int) -> tuple[str, list[BlockId]]:
-        """Which tile blocks the first and the last element of a box belong to, in words."""
+        """Text about the tile blocks of the first and the last element of a box, and those that would write it."""
         stored, grid = self._stored.get(id(region), {}), parenthesized(self._grid)
         patterns = [pattern for pattern in self._patterns.values() if pattern.operation in stored]
         for pattern, start in self._candidates(patterns, first)[:1]:

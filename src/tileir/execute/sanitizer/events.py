@@ -1,7 +1,7 @@
-"""Who did what to memory, and what is ordered before what.
+"""The accesses to memory of a launch, and their order.
 
-An *event* is one access of one tile block.  At run time a token is the set of events before whoever takes it: bits of
-its own tile block's events, and what it knows of others.  One event precedes another if the other's tokens have its
+An *event* is one access of one tile block.  At run time a token is the set of events before its users: bits of the
+events of its own tile block, and what it knows of others.  One event precedes another if the other's tokens have its
 bit.  A release leaves the set where it writes; an acquire that reads there adds it to its token.  Knowledge of other
 tile blocks is a graph, as sets would take the square of their number: an acquire refers to the releases it read, a
 release to what it knew and, if atomic, to the one it found.  A search runs only on demand, and the last one resumes.
@@ -23,7 +23,7 @@ from tileir.ir.core import Operation
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
 HOST: Final = 0
 NOBODY: Final = 1
-NO_RELEASE: Final = 0  # What shadow memory holds where nobody released.
+NO_RELEASE: Final = 0  # What shadow memory holds where there was no release.
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +76,7 @@ class Releases:
     def acquired(self, known: Knowledge, numbers: Array) -> Knowledge:
         """What an acquire knows that reads these releases, and knew that before."""
         read = tuple([number for number in numbers.tolist() if number != NO_RELEASE])
-        # Mostly one who waits for a flag reads it again.
+        # A tile block that waits for a flag mostly reads the same release again.
         return Knowledge((known,), read) if read and read != known.releases else known
 
     def release(self, known: Knowledge, events: int, block: int) -> int:
@@ -96,7 +96,7 @@ class Releases:
         return first
 
     def knows(self, known: Knowledge, block: int, events: int) -> bool:
-        """Whether all of some events of a tile block come before whoever knows that."""
+        """Whether `known` includes all of some events of a tile block."""
         if known is NOTHING_KNOWN or block not in self._blocks:
             return False
         search = self._search
@@ -149,7 +149,7 @@ class AccessSemantics:
 
 
 class Token:
-    """The events that come before whoever takes this token: bits of its own tile block's events, and of others'.
+    """The events that come before the users of this token: bits of its own tile block's events, and of others'.
 
     `firm` is those whose order does not depend on a load that reads nothing, `masked` such a load (`assembler_notes`).
     """
@@ -174,7 +174,7 @@ class Event(NamedTuple):
     bit: int
     semantics: AccessSemantics
     also: int  # The bits of earlier reads that this one hides and does not follow.
-    layout: object  # Which element of a tile went where, where somebody wants to know.
+    layout: object  # Which element of a tile went where; None where no check needs it.
 
     def is_among(self, bits: int) -> bool:
         """Whether it is one of the events of its tile block that have these bits, with what it hides."""
@@ -245,7 +245,7 @@ class Events:
         return found
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
-        """The token an operation gives; if it accesses memory its event is about to follow."""
+        """The token that an operation makes; if it accesses memory its event follows."""
         given = [token for token in tokens if token is not None]
         taken = given[0] if given else _NOTHING
         for token in given[1:]:

@@ -207,7 +207,7 @@ def _wraps_shift(operation: Operation, signed: bool) -> Wrong:
 
 def _wraps_negation(operation: Operation, signed: bool) -> Wrong:
     width = _width(operation)
-    # The operation is signed by nature; no_wrap says no more about it than no_signed_wrap.
+    # The operation is always signed, so no_wrap is the same as no_signed_wrap.
     return lambda value: _found(_signed(value, width) == -(1 << (width - 1))) if signed else None
 
 

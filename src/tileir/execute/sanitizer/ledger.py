@@ -1,8 +1,8 @@
-"""What all checks of a launch write to: the findings so far, the shadow of each region, hints that need all of it.
+"""What all checks of a launch write to: findings, the shadow of each region, and hints that need all findings.
 
 A smaller grid removes an index outside of a view's index space where tile blocks beyond some extent of the grid do
 nothing but access tiles that are not there, and no other tile block does.  A transposed index and a loop that runs once
-too often look alike at a single access, and a smaller grid would hide them.
+too often often look the same at a single access, and a smaller grid would hide them.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ HANDS_ON: Final = frozenset([
     ops.SELECT, ops.UNPACK,
 ])  # fmt: skip
 MEANT: Final = frozenset([ops.CONSTANT])
-# Products of floats: engines add them up in their own order.
+# Floating-point matmuls: engines add in their own order.
 PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT | OPEN_BITS)
 
 Test = Callable[[Array], Array]
@@ -168,7 +168,7 @@ class NumberWatch(Ledger):
         try:
             return _wide(from_memory(element, access.block.memory.gather(addresses, memory_dtype(element))))
         except (OutsideMemory, IndexError):
-            return None  # Nothing is touched, or the operation is about to say what is wrong.
+            return None  # Nothing is touched, or the operation is about to report the error.
 
     def _report_updated(self, operation: Operation, block: TileBlock) -> None:
         access, before = self._access, self._before
@@ -247,7 +247,7 @@ def _memory_type(operation: Operation) -> FloatType | None:
 
 
 def _wide(content: Any) -> Array:
-    """A tile of floats in a type that NumPy can ask about."""
+    """A tile of floats in a type that NumPy has tests for."""
     array = numpy.asarray(content)
     return array.astype(numpy.float64 if array.dtype.itemsize == 8 else numpy.float32)
 

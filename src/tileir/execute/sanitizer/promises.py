@@ -55,7 +55,7 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
 
 
 def is_about_groups(operation: Operation) -> bool:
-    """Whether an `assume` says something about elements beside others of the same tile."""
+    """Whether an `assume` relates elements of one tile to each other."""
     predicate = operation.attributes.get("predicate")
     return isinstance(predicate, SameElementsAttribute) or (
         isinstance(predicate, DivByAttribute) and predicate.every is not None

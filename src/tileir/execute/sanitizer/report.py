@@ -1,4 +1,4 @@
-"""What the sanitizer says: findings, the report that collects them, the error that carries it."""
+"""Findings of the sanitizer, the report that collects them, the error that carries it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class SanitizerReport:
 
     def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
         self.author: str = author
-        self.nothing: str = nothing  # What a report without findings says.
+        self.nothing: str = nothing  # The text of a report without findings.
         self.findings: list[Finding] = []
         self.notes: list[Finding] = []
         self.kernel: str = ""
@@ -219,7 +219,7 @@ _MARGIN = "      "
 
 
 def _shown(relation: str, place: FindingLocation, spelling: Spelling, words: ScriptMessages | None) -> list[str]:
-    """A place with the line of source that is there, or else the printed operation."""
+    """A location with its source line, or else with the printed operation."""
     location = user_location(place.operation.location)
     if words is not None and isinstance(location, FileLocation) and words.expression(place.operation) is not None:
         head = ", ".join([part for part in (position_text(location), place.words) if part])

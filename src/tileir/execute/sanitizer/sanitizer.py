@@ -80,7 +80,7 @@ class Sanitizer(Ledger):
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)
-        # What the block reserved is gone; another block may get the same place.
+        # What the block reserved is freed; another block may get the same addresses.
         for key in [key for key, shadow in self._shadows.items() if key not in self._given]:
             if self._memory.find(self._shadows[key].region.start) is not self._shadows[key].region:
                 del self._shadows[key]

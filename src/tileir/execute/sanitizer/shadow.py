@@ -1,4 +1,4 @@
-"""Shadow memory: for each piece of a region the last events that wrote and read it.
+"""Shadow memory: for each cell of a region the last events that wrote and read it.
 
 A *cell* is as large as the elements accessed there, and is split for a smaller or misaligned access.  Planes hold event
 numbers: the last write, the last read, and of both the last by another tile block than that.  Until a region is
@@ -71,7 +71,7 @@ class Shadow:
         self.readers: Plane | None = None
         self.other_writers: Plane | None = None
         self.other_readers: Plane | None = None
-        # Not events, but for each place the release that an acquire there comes after (`Events.releases`).
+        # Not events: for each cell the release that an acquire there comes after (`Events.releases`).
         self.released: Plane | None = None
         # The last reader of each box, and the last one of another tile block; used until there is a writer.
         self.boxes: dict[Key, tuple[Cells, int, int]] = {}
@@ -91,7 +91,7 @@ class Shadow:
                 if self.other_readers is None:
                     self.other_readers = self.plane()
                 others = cells.of(self.other_readers)
-                # Of two readers of different tile blocks at least one is another than whoever writes.
+                # Of two readers of different tile blocks at least one is in another block than the next writer.
                 others[...] = other if other else numpy.where(others != 0, others, known)
                 cells.put(self.other_readers, others)
             cells.put(self.readers, reader)
@@ -108,7 +108,7 @@ class Shadow:
             if plane is not None:
                 setattr(self, name, numpy.repeat(plane, times)[:count])
         if self.released is not None:
-            # A release counts for whoever reads where it starts.
+            # A release counts only for reads where it starts.
             known, self.released = self.released, self.plane()
             self.released[::times] = known
 

@@ -1,9 +1,9 @@
-"""Which tile block a place in memory belongs to, learned from the tile blocks that ran.
+"""Which tile block an address in memory belongs to, learned from the tile blocks that ran.
 
 In most kernels a tile begins at a sum of multiples of the block's coordinates, or of quotient and remainder of x where
-a grid of one dimension numbers the tiles.  A `Pattern` has where the n-th execution of a store began in each tile
+a grid of one dimension numbers the tiles.  A `Pattern` records where the n-th execution of a store began in each tile
 block.  It finds the multiples by comparing neighbors and checks them against all blocks; this rule also covers blocks
-that did not run.  Places are counted in elements along the tile's dimensions, from the largest stride down.
+that did not run.  Positions are in elements along the tile's dimensions, from the largest stride down.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Pattern:
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
         self.places: array[int] = array("Q")
-        self._unsure: bool = False  # Whether the tile may move along an axis with one tile block, nobody knows how far.
+        self._unsure: bool = False  # Whether the tile may move by an unknown distance along an axis of extent 1.
 
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)
@@ -75,8 +75,8 @@ class Pattern:
         order = self._order
         if order is None or not self.tile.ends:
             return False
-        place = _position(address - self.origin, self.tile.strides, order)
-        return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
+        position = _position(address - self.origin, self.tile.strides, order)
+        return not all(0 <= int(number) < end for number, end in zip(position, self.tile.ends, strict=True))
 
     def block_of(self, address: int) -> BlockId | None:
         """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
@@ -133,7 +133,7 @@ class Pattern:
         return self._fitted(coordinates, positions, order, rows)
 
     def _fitted(self, coordinates: Array, positions: Array, order: list[int], rows: int) -> Rule | None:
-        base, place = coordinates[0], positions[0]
+        base, position = coordinates[0], positions[0]
         factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
         for axis in range(_COUNT):
             moved = coordinates != base
@@ -141,18 +141,18 @@ class Pattern:
             if alone.any():
                 number = int(alone.argmax())
                 way = int(coordinates[number, axis] - base[axis])
-                change = positions[number] - place
+                change = positions[number] - position
                 if (change % way).any():
                     return None
                 factors[:, axis] = change // way
             elif axis < 3:
-                # There is one tile block along this axis: what the program says has to do.
+                # Only one tile block along this axis: use the multiple that follows from the program.
                 moved_by = self._static(axis, order)
                 if moved_by is None:
                     self._unsure = True
                 else:
                     factors[:, axis] = moved_by
-        start = place - factors @ base
+        start = position - factors @ base
         if (positions != start + coordinates @ factors.T).any():
             return None
         return start, factors, rows

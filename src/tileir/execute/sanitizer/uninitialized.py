@@ -1,9 +1,9 @@
-"""Memory that somebody allocated and nobody has written yet.
+"""Memory that was allocated and not written yet.
 
-`fill` gives memory from an `empty` of NumPy, torch or CuPy a pattern that no result is; sanitized launches also keep
-the line that allocated it (`ALLOCATIONS`).  What still holds the pattern when a kernel starts is unwritten.  As one
-might write the pattern, bytes count only with others around them: float32 by element, other floats and wide integers by
-8 bytes, and narrower types only while nothing of the array is written.
+`fill` fills memory from an `empty` of NumPy, torch or CuPy with a pattern that no result has; sanitized launches also
+keep the line that allocated it (`ALLOCATIONS`).  What still holds the pattern when a kernel starts is unwritten.  A
+kernel may write these bytes by chance, so they count only with others around them: float32 by element, other floats and
+wide integers by 8 bytes, and narrower types only while nothing of the array is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEAST: Final = 4  # Fewer bytes than these might hold the pattern by chance.
 _FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7  # As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289.
 _OTHERS: Final = 0xA9E5_938D_D9C5_B3A7  # Negative as signed integers of any width, large as unsigned ones.
 UNWRITTEN_WORDS: Final = tuple(value >> 16 * place & 0xFFFF for value in (_FLOATS, _OTHERS) for place in range(4))
-"""The pattern in words of 16 bits, of which the lower seven differ from allocation to allocation."""
+"""The 16-bit units of the pattern; the lower seven bits of each differ from allocation to allocation."""
 
 _MIXING: Final = 0x9E3779B1
 
@@ -50,7 +50,7 @@ class Allocation(NamedTuple):
         return self.start + self.size
 
     def unwritten(self, low: int, high: int) -> Array:
-        """Which of the bytes between two addresses in it nobody wrote.  No others are read: they may be freed."""
+        """Which of the bytes between two addresses in it are unwritten.  No others are read: they may be freed."""
         phase = (low - self.start) % _WORD
         pattern = numpy.roll(_pattern(self.elements, self.number), -phase)
         found: Array = bytes_at(low, high - low, False) == numpy.resize(pattern, high - low)
@@ -136,7 +136,7 @@ ALLOCATIONS: Final = Allocations()
 
 
 def unwritten_bytes(memory: Memory, arrays: Iterable[object]) -> Iterator[tuple[Region, int, Array]]:
-    """What nobody wrote before a launch, `arrays` and fresh allocations: region, offset, which bytes from there."""
+    """Memory unwritten before a launch, of `arrays` and tracked allocations: region, offset, which bytes from there."""
     for array in arrays:
         buffer = buffer_of(array, "an element of `uninitialized`")
         region = memory.find(buffer.low)

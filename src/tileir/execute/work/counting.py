@@ -25,7 +25,7 @@ from tileir.execute.work.walker import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
-_STEPS: Final = 20_000  # About how many operations are looked at, over all tile blocks.
+_STEPS: Final = 20_000  # About how many operations are walked, over all tile blocks.
 _FEWEST: Final = 32  # Tile blocks that are walked also if they are long, where there are as many.
 _MOST_STEPS: Final = 400_000  # Operations walked for those, about a second; beyond, three tile blocks do.
 
@@ -33,8 +33,8 @@ _MOST_STEPS: Final = 400_000  # Operations walked for those, about a second; bey
 def count_work(entry: Operation, grid: BlockId, arguments: Sequence[object]) -> Work:
     """What a launch of a kernel moves and computes.
 
-    Of an array only the number of its bytes is looked at (`nbytes`), so anything may stand for one; of a scalar its
-    value, None for one that is not known.
+    Only the size of an array matters (`nbytes`), so anything may stand for one; of a scalar its value, None for one
+    that is not known.
     """
     parameters = entry.regions[0].blocks[0].arguments
     known: dict[Value, Known] = {}

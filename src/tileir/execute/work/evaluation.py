@@ -264,14 +264,14 @@ def _shaped(operation: Operation, lookup: Lookup) -> list[Known | None]:
         rest = iter([part for part, extent in zip(parts, before, strict=True) if extent > 1])
         found = [next(rest) if extent > 1 else new for extent, new in zip(after, whole, strict=True)]
     else:
-        found = _cut(known, before, after) if isinstance(known, Ramp) else None
+        found = _reshaped(known, before, after) if isinstance(known, Ramp) else None
     return [
         None if found is None else Mask(tuple(found)) if isinstance(known, Mask) else Ramp(known.first, tuple(found))
     ]
 
 
-def _cut(ramp: Ramp, before: tuple[int, ...], after: tuple[int, ...]) -> list[int] | None:
-    """The steps of a tile that is cut in another way, if those from one element to the next are even."""
+def _reshaped(ramp: Ramp, before: tuple[int, ...], after: tuple[int, ...]) -> list[int] | None:
+    """The steps of a reshaped tile, if those from one element to the next are even."""
     real = [(extent, step) for extent, step in zip(before, ramp.steps, strict=True) if extent > 1]
     if any(outer != step * extent for (_, outer), (extent, step) in pairwise(real)):
         return None

@@ -84,7 +84,7 @@ class WaitCounts(NamedTuple):
     waits: int  # For what it reads.
     exchanges: int  # For its own warps, in reductions and scans.
     chained: int  # For the element before: how many elements such reductions and scans take in.
-    iterations: int  # For the next iteration of a loop that accesses memory for more than matrix products.
+    iterations: int  # For the next iteration of a loop that accesses memory for more than matmuls.
 
 
 def wait_counts(block: Block) -> WaitCounts:
@@ -118,7 +118,8 @@ def wait_counts(block: Block) -> WaitCounts:
 
 
 def _is_waited_for(operation: Operation, in_loop: bool, is_late: bool) -> bool:
-    """Whether something uses what is read and the load cannot start ahead; a late one has its place from memory."""
+    """Whether something uses what is read and the load cannot start ahead; the address of a late load is itself
+    read."""
     loaded = operation.results[0]
     if not loaded.has_uses:
         return False
@@ -128,7 +129,7 @@ def _is_waited_for(operation: Operation, in_loop: bool, is_late: bool) -> bool:
 
 
 def goes_into_products(value: Value) -> bool:
-    """Whether a tile is used for nothing but factors of matrix products."""
+    """Whether a tile is used only as an operand of matmuls."""
     pending = [value]
     if not value.has_uses:
         return False
@@ -151,7 +152,7 @@ def _extents(operation: Operation) -> tuple[int, int]:
 class ArrayTraffic:
     """What a launch does with the memory of one argument or global variable, in bytes.
 
-    `read` and `written` are what tile blocks ask for; `least_read` and `least_written` what a perfect cache would have
+    `read` and `written` are what tile blocks access; `least_read` and `least_written` what a perfect cache would have
     to move: each byte of the array once, at most.
     """
 
@@ -178,12 +179,12 @@ class Work:
 
     kernel: str
     grid: BlockId
-    walked: int  # How many tile blocks were looked at; the others are like them.
+    walked: int  # How many tile blocks were walked; the others are like them.
     accesses: dict[str, AccessTraffic]  # By the mnemonic of the memory operation.
     arrays: list[ArrayTraffic]
     computed: dict[Kind, int]
     waits: WaitCounts  # How often tile blocks wait for memory and for their own warps, all of them together.
-    imbalance: float  # How much more the heaviest tile block that was looked at does than the average.
+    imbalance: float  # How much more the heaviest tile block that was walked does than the average.
     unknown: list[str]  # Why the counts are only a lower bound; empty if they are not.
     notes: list[str]  # How else they may differ from what runs.
 

@@ -1,8 +1,8 @@
-"""One tile block, walked: how often each block of the program runs, and the bytes of each access.
+"""Walks one tile block: how often each block of the program runs, and the bytes of each access.
 
-What is not known is counted as little as it can be: a loop whose bounds come from memory runs no iteration, a branch
-whose condition does is not taken, and the reason is kept.  Long loops whose accesses depend on their counter alone are
-walked in part: their first and last iteration, and some between that stand for others.
+Unknown values lead to a lower bound: a loop whose bounds come from memory runs no iteration, a branch whose condition
+does is not taken, and the reason is kept.  Long loops whose accesses depend on their counter alone are walked in part:
+their first and last iteration, and some between that represent others.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Traffic:
 
 
 def strata(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Numbers below `count` that stand for all, and for how many each: both ends for themselves, others evenly."""
+    """Samples of the numbers below `count`, each with how many it represents: both ends 1, others evenly."""
     if count <= max(most, 2):
         yield from ((index, 1) for index in range(count))
         return
@@ -101,7 +101,7 @@ class Walker:
         return max(self._heaviest * blocks / self._load, 1.0) if self._load else 1.0
 
     def _plan(self, block: Block) -> tuple[list[Operation], int]:
-        """The operations of a block that have to be looked at each time, and how many elements it computes."""
+        """The operations of a block that are walked in each execution, and how many elements the block computes."""
         if block not in self._plans:
             types = [result.type for operation in block for result in operation.results]
             elements = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
@@ -149,7 +149,7 @@ class Walker:
         return block.last
 
     def _give(self, end: Operation | None, targets: list[Value]) -> None:
-        """What a terminator gives to results or to the next iteration."""
+        """Pass the operands of a terminator to results or to the next iteration."""
         known = self._known
         given: list[Known | None] = [None] * len(targets)
         if end is not None and len(end.operands) == len(targets):
@@ -281,7 +281,7 @@ def _words(operation: Operation) -> str:
 
 
 def argument_known(value: Value, index: int, given: object) -> Known | None:
-    """What a launch's argument says of a parameter."""
+    """What a launch's argument determines of a parameter."""
     element = cast(TileType, value.type).element
     if isinstance(element, IntegerType):
         if isinstance(given, bool):

@@ -1,9 +1,9 @@
-"""Tiles of integers and addresses that are affine: the first element and a step for each dimension tell all others.
+"""Affine tiles of integers and addresses: the first element and a step for each dimension determine all others.
 
 A few scalar instructions compute them, and the conditions that no integer on the way wraps; where a condition is false,
 none of the numbers holds.  So the least and the greatest address of a tile are known: if both lie in an array, so do
-all, and neighbors are as far apart as the program says: no vector has to be checked.  Masks that compare such numbers
-are often true for a whole tile.  In a loop there is a step for each iteration too.
+all, and the distance of neighbors is known: no vector is checked.  Masks that compare such numbers are often true for a
+whole tile.  In a loop there is a step for each iteration too.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Affine(NamedTuple):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether it is the same everywhere, as far as the program says."""
+        """Whether it is known to be the same everywhere."""
         return self.iteration == 0 and not any(self.steps)
 
     def mapped(self, expression: Mapped) -> Affine:
@@ -315,7 +315,7 @@ class AffineReader:
 
 
 def is_index_arithmetic(operation: Operation) -> bool:
-    """Whether an operation on scalars is one that affine tiles are made of, so that nobody misses it."""
+    """Whether an operation on scalars is one that affine tiles are computed with."""
     return operation.declaration in (*_FOLLOWED, *_RENAMING, CONSTANT)
 
 

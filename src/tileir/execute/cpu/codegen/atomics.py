@@ -4,7 +4,7 @@ Integers and exchanges are one instruction; floats, and everything with a kernel
 on the bits, so that results are the interpreter's.  Orderings are at least those of the program.
 
 Where the program ignores the old values and computes its pointers, one 8-byte compare-exchange updates all elements in
-those bytes.  One test per vector tells whether its lanes are neighbors, aligned to 8 and all updated.
+those bytes.  One test per vector checks that its lanes are neighbors, aligned to 8 and all updated.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
 def _update(
     builder: Builder, operation: Operation, element: Type, where: str, value: Register, expected: Register | None
 ) -> tuple[Callable[[], str], Callable[[str], str]]:
-    """What emits an atomic update and gives the old bits, and what computes the new bits from them."""
+    """Two functions: one emits an atomic update and returns the old bits, one computes the new bits from them."""
     size, order = memory_bytes(element), order_of(operation)
     bits = f"i{8 * size}"
     mode = operation.keyword("mode") if expected is None else ""

@@ -3,7 +3,7 @@
     find       whether bytes lie in one region of the launch's memory (0 no, 1 yes but not to be written, 3 yes):
                arguments, globals, further memory of the caller, allocas of this thread
     elements   checks a list of addresses, whose elements are `step` apart in their tile; records the first that must
-               not be touched as a failure, and tells whether all is well
+               not be touched as a failure, and returns whether all is well
     box        checks the part of a tile that lies in its tensor, in the same way.  It takes four words for each
                dimension: where the tile begins, the tensor's extent, its stride in bytes, the tile's extent
     remember   notes the region that an address lies in, where the next one is likely to be
@@ -93,7 +93,7 @@ def _check_all(
     builder: Builder, count: Number, visit: Callable[[str], tuple[str, str]], element: Callable[[str], Number]
 ) -> None:
     """Check elements by number; whether all is well.  The first one outside of memory fails, else the first not to be
-    written.  `visit` gives an address and an i1: it is accessed; `element` gives an index in the tile."""
+    written.  `visit` returns an address and an i1: it is accessed; `element` returns an index in the tile."""
 
     def fail(number: str, address: str) -> None:
         numbers = ", ".join([f"i64 {each}" for each in ("%check", "%block", element(number), address)])

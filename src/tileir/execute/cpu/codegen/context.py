@@ -41,7 +41,7 @@ FAR = 1 << 62  # Extents and positions are clamped to this, as the interpreter d
 @dataclass(eq=False, repr=False, slots=True)
 class TensorView:
     """Memory as a tensor: an address, extents and strides in elements.  `sizes` are the program's extents; accesses
-    clamp them to `FAR`.  Three i1s tell whether it lies in its array, in memory, and in writable memory (`bounds`)."""
+    clamp them to `FAR`.  Three i1s: it lies in its array, in memory, and in writable memory (`bounds`)."""
 
     address: str
     element: Type
@@ -131,7 +131,7 @@ class Frame:
         return self.value(f"record{slot}", f"load i64, ptr {self.slot_pointer(slot)}, align 8")
 
     def stack(self, type: str, count: int = 1, align: int = 64, name: str = "") -> str:
-        """Memory on the stack, allocated once for the whole function; the same for all who use its name."""
+        """Memory on the stack, allocated once for the whole function; each use of a name is the same memory."""
         name = f"%{name or self._builder.fresh('stack')}"
         self.add(f"{name} = alloca {type}, i64 {count}, align {align}")
         return name

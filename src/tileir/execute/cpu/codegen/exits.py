@@ -1,6 +1,6 @@
 """How a worker ends early, and the memory that `alloca` has reserved on a thread.
 
-Checked code keeps two words for each `alloca` (begin and end), sanitized code the four of `sanitizer.sites`; zeros say
+Checked code keeps two words for each `alloca` (begin and end), sanitized code the four of `sanitizer.sites`; zeros mean
 that nothing is reserved.
 """
 
@@ -26,7 +26,7 @@ def leave_worker(emission: Emission, code: int) -> None:
     if emission.uses_amx:
         release(emission.builder)
     if emission.program.nontemporal:
-        # Whoever waits for the worker sees its non-temporal stores.
+        # Threads that wait for the worker see its non-temporal stores.
         emission.builder.call("void", "llvm.x86.sse.sfence", [])
     emission.builder.do(f"ret i64 {code}")
 

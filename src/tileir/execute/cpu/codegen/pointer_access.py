@@ -165,8 +165,8 @@ class _PointerAccess:
         return BasedPointers(self.nest, self.emission.scalars[base.scalar], found)
 
     def _scattered(self) -> Register:
-        """A gather or scatter.  Where there is no instruction for it, LLVM tests the mask of each lane: one test before
-        that tells whether all lanes are accessed and in their array."""
+        """A gather or scatter.  Without an instruction for it, LLVM tests the mask lane by lane: so one test before
+        checks whether all lanes are accessed and in their array."""
 
         def some() -> Register:
             self._check()
@@ -281,7 +281,7 @@ def is_ordered(operation: Operation) -> bool:
 def at_any_address(
     emission: Emission, address: Register, size: int, emit: Callable[[], str], change: Callable[[str], str | None]
 ) -> str:
-    """Emit an atomic access that gives the old bits.  Odd addresses have none: a lock guards `change` there."""
+    """Emit an atomic access that returns the old bits.  At a misaligned address, a lock guards `change` instead."""
     if size == 1:
         return emit()
     builder = emission.builder

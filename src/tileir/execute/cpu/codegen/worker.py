@@ -64,7 +64,7 @@ def emit_worker(emission: Emission) -> str:
 
 
 def _emit_blocks(emission: Emission, first: str, end: str) -> str:
-    """Run tile blocks; returns an i1 that says whether the worker is stopped."""
+    """Run tile blocks; returns an i1: the worker is stopped."""
     builder = emission.builder
     blocks = Loop(builder)
     number = blocks.carry("i64", first)

@@ -17,7 +17,7 @@ from tileir.ir.core import Operation
 
 @dataclass(eq=False, repr=False, slots=True)
 class Check:
-    """A check in compiled code that can fail; `kind` says how."""
+    """A check in compiled code that can fail; `kind` selects the error."""
 
     kind: str
     operation: Operation

@@ -13,7 +13,7 @@ leaves its result in no cache.  A store is non-temporal if
 
 A read of a tile that is in the cache **prefetches** the tile of the thread's next tile block, if that is a fixed
 distance away; a read in a loop prefetches for its next iteration, as rows are often too short and too far apart for the
-machine's prefetcher.  The reads of a nest with non-temporal stores prefetch along their rows.
+machine's prefetcher.  The reads of a loop nest with non-temporal stores prefetch along their rows.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ in the optimized program, buffers are `b0`, `b1` and on:
 
     nest 64x64: %pview_7[%blockId_x, %cst_0_i32] <- divf(b0, broadcast[0, _](b2))
 
-A map such as `permute[1, 0](x)` says for each dimension of `x` which dimension of the result indexes it; `_` is none:
-only its first element is used.
+A map such as `permute[1, 0](x)` lists for each dimension of `x` the dimension of the result that indexes it; `_` is
+none: only its first element is used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LoopPrinter:
         self._shared: dict[int, str] = {}
 
     def lines(self, machine: str) -> list[LoopLine]:
-        """The buffers of a kernel and its statements; `machine` says what it is for."""
+        """The buffers of a kernel and its statements; `machine` describes the machine that it is compiled for."""
         program = self._program
         self._add(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
         self._add(f"scratch memory of a thread: {program.scratch_bytes:,} bytes")

@@ -203,7 +203,7 @@ class Reduce(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class PackCache:
-    """Packed operands that are kept from tile block to tile block: `slots` panels, found by the values of `keys`."""
+    """Operands that stay packed from tile block to tile block: `slots` packed panels, found by the values of `keys`."""
 
     keys: list[Value]
     slots: int

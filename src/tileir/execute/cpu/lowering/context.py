@@ -1,7 +1,7 @@
 """The state of lowering: how each value is realized so far, and what still waits.
 
 Operations are lowered in program order.  Those on scalars become statements at once; those on tiles become expressions
-that wait until a statement needs their elements (`fusion` says when they must not wait).
+that wait until a statement needs their elements (`fusion` decides when they must not wait).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Handlers = Mapping[OperationDeclaration, Callable[["Lowering", Operation], None]
 
 
 class Lowering:
-    """Lowers one kernel; `handlers` say how each operation is."""
+    """Lowers one kernel; `handlers` has a function for each operation."""
 
     def __init__(self, entry: Operation, target: Target, options: Options, handlers: Handlers) -> None:
         self.entry: Operation = entry

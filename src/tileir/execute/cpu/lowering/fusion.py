@@ -58,7 +58,7 @@ def is_plain_load(node: ex.Expression) -> bool:
 
 
 def is_index(node: ex.Expression) -> bool:
-    """Whether a tile is counted up from scalars: elements are mostly neighbors in memory, the first one tells all."""
+    """Whether a tile is counted up from scalars: its elements are mostly neighbors in memory, so the first suffices."""
     return node.cost <= _LARGEST_INDEX and _consists_of(node, _INDEX_OPS)
 
 

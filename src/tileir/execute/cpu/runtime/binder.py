@@ -1,6 +1,6 @@
 """A launch's arguments in its record, checked at the cost of a small kernel's launch.
 
-`arguments.bind` says what a launch takes, and runs for every refusal and most kinds of arrays.  A contiguous, writable
+`arguments.bind` defines what a launch takes, and runs for refusals and most kinds of arrays.  A contiguous, writable
 NumPy array of the declared type, a contiguous tensor of torch on the CPU, an `int` and a `float` take the short way
 here, which writes the same bits: a Python function written for the kernel, twice as fast as a loop over parameters.
 """
@@ -38,7 +38,7 @@ from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
-Arguments = tuple[object, ...] | Again  # The arguments of a launch, or what gives them again, with further memory
+Arguments = tuple[object, ...] | Again  # The arguments of a launch, or a function that returns them, and its `memory`
 
 
 def listed(arguments: Arguments) -> tuple[object, ...]:
@@ -148,7 +148,7 @@ class Binder:
         )
 
     def meetings(self, names: dict[str, Any]) -> str:
-        """Python code that tells whether memory is shared of which some is written; pointer 2 has it from p2 to q2."""
+        """Python code: whether pointers share memory of which some is written; pointer 2 has it from p2 to q2."""
         meets = [f"p{one} < q{other} and p{other} < q{one}" for one, other in self._overlapping_pairs(self._pointers)]
         if self._globals:
             names["is_global"] = self._is_global
@@ -203,7 +203,7 @@ def _quick_function(binder: Binder) -> Fill:
     if slots is None:
         return lambda *_: None
     slots.names |= {"ndarray": numpy.ndarray, **array_addresses.NAMES}
-    # Another number of arguments; a tensor of an old torch, or one whose data cannot be had.
+    # Another number of arguments; a tensor of an old torch, or one without accessible data.
     unusual = "TypeError, ValueError, AttributeError, RuntimeError"
     return _filling(binder, slots, "slots, count, x, y, z, chunk, arguments", slots.lines, unusual)
 
@@ -225,7 +225,7 @@ def _filling(binder: Binder, slots: Slots, parameters: str, looks: list[str], un
     slots.names["pack"] = slots.pack()
     overlap = binder.meetings(slots.names)
     if not all(slots.arrays.values()):
-        # Where some of what is shared is not to be written to, a table says which.
+        # An overlap with a read-only array needs a table of regions: `arguments.bind` handles it.
         overlap = f"None if {overlap} else False"
     lines = [
         "try:",
@@ -255,7 +255,7 @@ class Tensors:
             return 0
         address = cast(int, value.data_ptr())
         storage = value.untyped_storage()
-        # Of a tensor whose memory was given back there is less than it says.
+        # The storage of a tensor whose memory was freed is smaller than the tensor.
         is_whole = address + value.nbytes <= storage.data_ptr() + storage.nbytes()
         return address if is_whole and not value.is_neg() else 0
 
@@ -273,8 +273,8 @@ tensors_for = functools.cache(Tensors)
 # --- launches that are made again and again with the same arguments ---
 
 Where = tuple[Any, int, Any, int]
-"""An array, the address it was seen at, what says how many bytes of memory it has, and how many they were.  Storage
-that is kept is not given back, so that another tensor's is elsewhere."""
+"""An array, the address it had, the object that has the size of its memory in bytes, and that size.  While the storage
+is referenced, no other tensor gets its memory."""
 
 
 def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | None:
@@ -293,8 +293,8 @@ def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | Non
 
 
 class Repeated:
-    """A launch whose record is filled once; `run` makes it, and says whether that was enough.  Whatever is out of the
-    ordinary (an array that was moved, a context of `overlap`, a second thread at the same time) goes through `once`."""
+    """A launch whose record is filled once.  `run` makes it; if it returns False, and in unusual cases (an array that
+    was moved, a context of `overlap`, a second thread at the same time), `once` makes it."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What memory launches work in, and which of them must therefore wait for which.
+"""The memory that launches access, and which launches must wait for which.
 
 Memory is divided where arrays of launches begin and end.  A reader of a part waits for its last writer, a writer also
-for those who have read it since.
+for the readers since then.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Accesses(Generic[Who]):
         self._parts: list[_Part[Who]] = []
 
     def add(self, who: Who, spans: list[Span]) -> dict[Who, None]:
-        """Add the accesses of a launch; returns who must be over before it begins."""
+        """Add the accesses of a launch; returns the launches that must end before it begins."""
         found: dict[Who, None] = {}
         for low, high, writes in spans:
             for part in self._between(low, high):
@@ -56,28 +56,28 @@ class Accesses(Generic[Who]):
 
     def _between(self, low: int, high: int) -> list[_Part[Who]]:
         """The parts of a span, divided where it begins and ends."""
-        first = place = self._cut(low)
+        first = index = self._split(low)
         while low < high:
-            following = self._starts[place] if place < len(self._starts) else high
+            following = self._starts[index] if index < len(self._starts) else high
             if following > low:
-                self._insert(place, _Part(low, min(high, following), None, []))
-            self._cut(high)
-            low = self._parts[place].high
-            place += 1
-        return self._parts[first:place]
+                self._insert(index, _Part(low, min(high, following), None, []))
+            self._split(high)
+            low = self._parts[index].high
+            index += 1
+        return self._parts[first:index]
 
-    def _cut(self, at: int) -> int:
-        """Divide the part around an address, if there is one; the place of the first part from there on."""
-        place = bisect_left(self._starts, at)
-        if place and self._parts[place - 1].high > at:
-            part = self._parts[place - 1]
-            self._insert(place, _Part(at, part.high, part.writer, [*part.readers]))
+    def _split(self, at: int) -> int:
+        """Split the part around an address, if there is one; the position of the first part from there on."""
+        index = bisect_left(self._starts, at)
+        if index and self._parts[index - 1].high > at:
+            part = self._parts[index - 1]
+            self._insert(index, _Part(at, part.high, part.writer, [*part.readers]))
             part.high = at
-        return place
+        return index
 
-    def _insert(self, place: int, part: _Part[Who]) -> None:
-        self._starts.insert(place, part.low)
-        self._parts.insert(place, part)
+    def _insert(self, index: int, part: _Part[Who]) -> None:
+        self._starts.insert(index, part.low)
+        self._parts.insert(index, part)
 
 
 class ReachableMemory:

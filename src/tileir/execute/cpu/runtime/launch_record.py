@@ -7,7 +7,7 @@ first failure in it.  Every thread calls
 
 which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `scratch` is scratch memory of the
 thread, aligned to 64 bytes, of the size the compiled kernel states.  Only its first words matter: a number that differs
-from launch to launch (panels kept from an earlier launch are void), `RANGE` and `BUDGET`.
+from launch to launch (packed panels from an earlier launch are void), `RANGE` and `BUDGET`.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ REGION_WORDS: Final = 3  # A region of memory: where it begins, where it ends, w
 Span = tuple[int, int, bool]  # From where to where, and whether the kernel may write there.
 
 UNSUITED: Final = -1
-"""In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block
-has begun; the version for arguments that share memory has to run."""
+"""Stands for a failure: a view leaves the array it is made from, so arrays may alias.  No tile block has begun; the
+version for arguments that share memory has to run."""
 
 
 class PoolWords:
-    """Words of the pool's memory; what different threads write is at least 128 bytes apart."""
+    """64-bit slots in the pool's memory; those that different threads write are at least 128 bytes apart."""
 
     SIGNAL: Final = 0  # 32 bits, a futex: changes with each launch.  Workers watch it, then sleep on it.
     SLEEPERS: Final = 1  # 32 bits: how many workers sleep or are about to.

@@ -110,7 +110,7 @@ _LESS_EFFORT: Final = (
 
 @contextmanager
 def _with_less_effort(llvm: Any) -> Iterator[None]:
-    """Only options of the whole process set this; other threads that compile meanwhile get correct code too."""
+    """Set options of the whole process; code that other threads compile at the same time is correct too."""
     for name, value, _ in _LESS_EFFORT:
         llvm.set_option("tileir", f"-{name}={value}")
     try:

@@ -1,12 +1,12 @@
-"""Calls that no interrupt comes into.
+"""Calls that no interrupt can stop half way.
 
-Python runs signal handlers on the main thread, between any two of its steps, and what one raises ends whatever was
-under way.  llvmlite does not stand that: it frees objects after their context, or twice, or never releases a lock.  So
-everything that LLVM takes part in is done on a thread of its own, which signal handlers do not run on, while the caller
-waits.  A caller that is interrupted goes its way; the call is carried on to its end.
+Python runs signal handlers on the main thread, between any two of its steps, and an exception in one ends whatever was
+under way.  llvmlite cannot handle that: it frees objects after their context, or twice, or never releases a lock.  So
+all calls of LLVM run on a separate thread, where no signal handlers run, while the caller waits.  An interrupted caller
+stops waiting; the call runs to its end.
 
-One call runs at a time, with `NO_FORK` held: a process made by a fork finds each of them done or not begun.  Nothing
-that LLVM owns is let go on another thread either: `give_back_after` leaves that to this one.
+One call runs at a time, with `NO_FORK` held: in a forked process each call is done or not begun.  This thread also
+frees all objects of LLVM (`give_back_after`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Call:
 
 def uninterrupted(function: Callable[..., _Result], *arguments: object) -> _Result:
     """Call a function where no signal handler runs; what it raises is raised here."""
-    # Within such a call, and in a handler that interrupts a fork: nobody else is at work, and nobody else could be.
+    # Within such a call, and in a handler that interrupts a fork: no other call runs, and none could.
     if is_owned(NO_FORK):
         return function(*arguments)
     if release_binding_lock():
@@ -119,7 +119,7 @@ def _hand_over(call: _Call) -> None:
         try:
             _thread.start_new_thread(_serve, ())
         except RuntimeError:
-            # The system gives this process no more threads, or it is about to end.
+            # The system starts no more threads for this process, or the interpreter is about to exit.
             call.run()
             return
     _queue.put(call)
@@ -140,7 +140,7 @@ def _close(reference: object) -> None:
         try:
             resource.close()
         except RuntimeError:
-            # LLVM cannot say what is to be done about it.
+            # There is no remedy for an error of LLVM here.
             pass
 
 

@@ -1,8 +1,8 @@
 """Launches under way at the same time, each after those whose memory it needs (`conflicts`).
 
-Workers of the pool (`thread_pool`) take launches that may begin, and leave when there is none; who waits for launches
-works too.  A launch that is worth several threads has the native workers of the pool, one such launch at a time; the
-others have a thread each beside it.
+Workers of the pool (`thread_pool`) take launches that may begin, and leave when there is none; threads that wait for
+launches run some too.  A launch that is worth several threads has the native workers of the pool, one such launch at a
+time; each of the others runs on one thread beside it.
 
 When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
 earlier ones are run.  So which error is the first does not depend on the threads.
@@ -73,8 +73,8 @@ class Launches:
         self._inside: set[int] = set()  # Threads at work here: no signal handler may wait for them
         self._threads: int = parallel_launch.default_threads()
         self._lock = threading.Lock()
-        self._news = _thread.allocate_lock()  # Released when there is something new for who waits.
-        # All of the following is looked at and changed with the lock only.
+        self._news = _thread.allocate_lock()  # Released when waiting threads must check again.
+        # The lock guards all of the following.
         self._services: list[Service] = []
         self._reset()
 
@@ -84,7 +84,7 @@ class Launches:
         self._ready: list[Launch] = []
         self._wide: list[Launch] = []  # The one that is wide and has begun.
         self._failed: list[Launch] = []
-        self._awaited: int = -1  # The number of unfinished launches that somebody waits for.
+        self._awaited: int = -1  # The number of unfinished launches that a thread waits for.
         self._is_stopped: bool = False
 
     @property
@@ -176,7 +176,7 @@ class Launches:
         return errors
 
     def _wait(self, allowed: int) -> None:
-        """Wait until no more than a number of launches are unfinished, and work on them meanwhile."""
+        """Wait until no more than a number of launches are unfinished, and run some in that time."""
         while self.is_open:
             taken: list[Launch] = []
             with self._lock:
@@ -235,7 +235,7 @@ class Launches:
         try:
             self._news.release()
         except RuntimeError:
-            # Nobody has heard of the last news yet.
+            # It is released already.
             pass
 
     def _take(self, taken: list[Launch]) -> None:

@@ -1,7 +1,7 @@
 """The threads of a launch: how many, and how they share it.
 
 A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`launch_record`).
-The calling thread takes part, beside workers of the pool (`thread_pool`); a short launch has no other.
+The calling thread runs tile blocks too, beside workers of the pool (`thread_pool`); a short launch has no workers.
 
 Python runs signal handlers on the main thread between its own instructions only, so a native call there would hold up
 Ctrl-C.  The main thread therefore works in slices of some milliseconds, one chunk of tile blocks at least.  A launch
@@ -116,7 +116,7 @@ def run_short(function: Loaded, record: Record, scratch_bytes: int, count: int) 
 
 
 def _measure(function: Loaded, record: Record, elapsed: int) -> None:
-    """Learn how long a tile block takes; a launch that did not reach its end says nothing about the next."""
+    """Record how long a tile block takes; an unfinished launch is no measurement."""
     if not record.slots[STOP] and not record.slots[FAILED]:
         function.measured(record.slots, elapsed // record.slots[COUNT] or 1)
 
@@ -135,7 +135,7 @@ def _run_own(function: Loaded, record: Record, memory: Scratch, threads: int) ->
     if _is_soon_over(function, record, threads):
         function.call(record.address, memory.address)
         return
-    # What is left of a slice says that there are no tile blocks any more.
+    # A slice that is not used up means that there are no more tile blocks.
     while not words[BUDGET] and not record.slots[STOP]:
         now = perf_counter_ns()
         # One chunk first, however fast the last launch was: how long it takes may depend on the arguments.
@@ -152,11 +152,11 @@ _FORKED: Final = "a process made by a fork in the middle of a launch cannot go o
 def _run_shared(
     function: Loaded, record: Record, scratch_bytes: int, threads: int, keep: object, is_left: bool
 ) -> bool:
-    """Run on several threads, with `is_left` all of them workers; False if no worker is to be had."""
+    """Run on several threads, with `is_left` all of them workers; False if no worker is available."""
     slots = record.slots
     if not function.ns_per_block and memory_nodes() == 1:
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
-        # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
+        # On NUMA machines, memory lies at the processor that touches it first: at the one that uses it from then on.
         slots[launch_record.RANGE_COUNT] = -1
     slots[CACHED] = target.cached_bytes(threads)
     slots[TAIL] = slots[CHUNK] * ((threads + 1) // 2)
@@ -218,11 +218,11 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, requeste
 
 
 def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, is_left: bool) -> tuple[int, int]:
-    """Open a launch, and take part in it; when that began, and whether it is to be finished."""
+    """Open a launch, and run a part of it; when that began, and whether it is to be finished."""
     threads = pool()
     if is_left:
         return perf_counter_ns(), threads.launch(function, record, workers, workers, True)
-    # Who is not woken has its tile blocks taken by others; one has to be there to do so.
+    # Other workers take the tile blocks of a worker that is not woken; so at least one must run.
     wakes = worth_waking(function.ns_per_block * record.slots[COUNT])
     memory = take_scratch(scratch_bytes)
     is_soon_over = _is_soon_over(function, record, workers)
@@ -301,7 +301,7 @@ def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], 
     failures: list[BaseException] = []
     has_left: list[bool] = []
 
-    def tell() -> None:
+    def report() -> None:
         with ended:
             try:
                 while not over.acquire(True, 0.1) and not has_left:
@@ -313,7 +313,7 @@ def tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], 
     progress(0, count)
     try:
         try:
-            _thread.start_new_thread(tell, ())
+            _thread.start_new_thread(report, ())
             run()
         finally:
             over.release()

@@ -3,8 +3,8 @@
 Workers wait here, without Python's lock, and launches reach them here.  `thread_pool` explains the protocol.  Each
 function takes two pointers and returns an i64, as the worker of a kernel does:
 
-    wait(pool, slot)        a worker's life: take part in launches
-    launch(pool, scratch)   open a launch; unless `scratch` is null, take part in it and finish it
+    wait(pool, slot)        the loop of a worker: wait for launches and run them
+    launch(pool, scratch)   open a launch; unless `scratch` is null, run a part of it and finish it
     finish(pool, null)      close the launch and wait for the workers; 1 if one is still inside after some time
 """
 
@@ -138,7 +138,7 @@ class _Writer:
             return self._is("ule", index, self._seen(words.OPEN, type="i64"))
 
         def enter() -> list[str]:
-            # The caller closes first and then looks who is inside: one of the two sees the other.
+            # The caller closes first and then checks which workers are inside: one of the two sees the other.
             self._change("xchg", words.INSIDE, 1, "%slot")
             still = is_open()
             builder.branch(still, None, self._leave)

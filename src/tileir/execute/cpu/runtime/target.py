@@ -1,7 +1,7 @@
 """The machine that code is made for: its name to LLVM, its features, its vector width.
 
-The host is looked at once.  A name given by the caller or in TILEIR_CPU replaces it, for older machines or for tests.
-LLVM does not tell what such a machine has: the table below does.
+The host is examined once.  A name given by the caller or in TILEIR_CPU replaces it, for older machines or for tests.
+LLVM does not report the features of such a machine: the table below has them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Target:
         self.name: str = name  # What LLVM calls the CPU.
         self.triple: str = triple
         self.enabled: frozenset[str] = enabled  # The features it has, by LLVM's names.
-        self.features: str = features  # What to tell LLVM beyond the name.
+        self.features: str = features  # What to pass to LLVM beyond the name.
         self.runnable: bool = runnable  # Whether this process can run the code.
         self.is_x86: bool = triple.startswith(("x86_64", "amd64"))
         self.is_aarch64: bool = triple.startswith(("aarch64", "arm64"))
@@ -185,7 +185,7 @@ _ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
 
 
 def _may_use_amx() -> bool:
-    """Ask Linux, once for the process, for the large registers of AMX; other systems give them to none."""
+    """Request permission from Linux, once per process, for the tile registers of AMX; no other system has it."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes
@@ -204,7 +204,7 @@ of its result, which together read and write so much: streaming is the quicker f
 from 100 to 200 with 2 and 4, from 200 to 400 with 8, from 400 to 800 with 16."""
 _CACHES: Final = "/sys/devices/system/cpu/cpu{}/cache"
 _UNITS: Final = {"K": 10, "M": 20, "G": 30}
-_USUAL_CACHE: Final = 32 << 20  # Bytes of the last-level cache where the system does not tell.
+_USUAL_CACHE: Final = 32 << 20  # Bytes of the last-level cache where the system does not report it.
 
 
 def cached_bytes(threads: int) -> int:

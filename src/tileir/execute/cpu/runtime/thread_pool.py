@@ -1,18 +1,18 @@
-"""The pool of worker threads, which take part in the launches of this process and stay from one to the next.
+"""The pool of worker threads, which run the launches of this process and stay from one to the next.
 
-One launch has the pool at a time: who launches takes its token, and another launch that begins meanwhile runs on its
+One launch has the pool at a time: it takes the pool's token, and another launch that begins in that time runs on its
 own thread.  On Linux workers wait in native code (`pool_native`), without Python's lock:
 
     launch    write the job, open it, change the signal, wake those who sleep; take part; close; wait for the others
-    worker    see the signal change, say "inside", look whether the job is (still) open; take part; say "outside"
+    worker    see the signal change, set "inside", check that the job is (still) open; take part; set "outside"
 
-A worker that comes too late finds the job closed and goes back to waiting, so that nobody waits for it.  Each worker
-has a slot in the pool's memory: its scratch memory, its range of tile blocks, and whether it is inside.  Who waits
-spins for 100 us and then sleeps in the system.  Elsewhere, and for all but launches, there are workers in Python,
-which run jobs.
+A worker that comes too late finds the job closed and goes back to waiting, so that no launch waits for it.  Each worker
+has a slot in the pool's memory: its scratch memory, its range of tile blocks, and whether it is inside.  A waiting
+thread spins for 100 us and then sleeps in the system.  On other systems, and for all but launches, the workers are
+Python code that runs jobs.
 
-An interrupt may come between any two steps of the main thread; what must not be torn apart is one call of a function
-in C.  The child of a fork has none of the threads, and begins with another pool; the old one is abandoned.
+An interrupt may come between any two steps of the main thread; steps that must not be interrupted are one call of a C
+function.  The child of a fork has none of the threads, and begins with another pool; the old one is abandoned.
 """
 
 from __future__ import annotations
@@ -207,16 +207,16 @@ class Pool:
             self.token.extend(taken)
 
     def launch(self, function: Loaded, record: Record, workers: int, wakes: int, is_left: bool, own: int = 0) -> int:
-        """Open a launch, with `is_left` for workers alone; with scratch memory take part and finish it.  Returns as
+        """Open a launch, with `is_left` for workers alone; with scratch memory run a part and finish it.  Returns as
         `finish` does."""
-        # Where threads share processors, who spins is in the way of who works.
+        # Where threads share processors, a spinning thread delays a working one.
         spin = SPIN if workers < processors() else 0
         job = (function.address, record.address, next(numbers), workers, is_left, wakes, spin)
         _pack_job(self.words, SLOT_BYTES * PoolWords.FUNCTION, *job)
         return self._launch(self._address, own)
 
     def abandon(self) -> None:
-        """In a process made by a fork, where there are no workers: what is left of a launch is not made."""
+        """In a forked process, which has no workers: the rest of a launch is not run."""
         self.is_abandoned = True
         if self._functions and self.words[PoolWords.OPEN]:
             ctypes.c_int64.from_address(self.words[PoolWords.RECORD] + SLOT_BYTES * STOP).value = 1

@@ -2,7 +2,7 @@
 
 A fast check proves that all is well in a few instructions for a whole tile of a view, or of pointers whose least and
 greatest address are known (`affine_tiles`).  In doubt the addresses go to scratch memory and are checked one by one
-(`sites`).  Only if that fails too is Python called (`report`), which says which elements may be touched.
+(`sites`).  If that fails too, the code calls Python (`report`), which decides which elements may be touched.
 
 The rules about integers are those of `tileir.execute.sanitizer.integer_checks`, traced.  Promises (`assume`) are a
 comparison each; those about groups of elements are left to Python.
@@ -54,7 +54,7 @@ def _operand_names(operation: Operation) -> list[str]:
 
 
 def _check_elements(emission: Emission, statement: Inspect, array: str, size: int, access: int) -> str:
-    """Check the addresses in the copies one by one; an i1 that says whether all is well."""
+    """Check the addresses in the copies one by one; an i1: all is well."""
     addresses, *masks = [f"ptr {emission.buffer(copy)}" for copy in statement.copies]
     operands = [addresses, masks[0] if masks else "ptr null", f"i64 {statement.copies[0].count}"]
     arguments = [*_tables(emission), f"ptr {array}", *operands, f"i64 {size}", f"i64 {access}"]
@@ -110,8 +110,8 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> Guard:
 
 
 def _prove_tile(emission: Emission, statement: Inspect, words: str, size: int, access: int) -> tuple[str, str, bool]:
-    """Two i1s: all pointers of a tile, masked or not, lie in one region of memory; and nothing is masked besides, if
-    the last result says that this can be known.  The second is empty where nothing is known of the tile as such."""
+    """Two i1s: all pointers of a tile, masked or not, lie in one region of memory; and, if the last result is True, the
+    mask is true everywhere besides.  The second is empty for a tile that is not affine."""
     pointers, *masks = statement.sources
     reader = AffineReader(emission)
     found = reader.of(pointers)

@@ -15,7 +15,7 @@ with the operands of the operation; `report` decides, with the interpreter's own
 
 Before that, emitted code calls two functions:
 
-    find       returns the words of the region that an address lies in, null if there is none
+    find       returns the table entry of the region that an address lies in, null if there is none
     elements   checks the addresses of an access, one by one; an i1: all is well, and then what is written counts as
                written.  `%array` is the only region allowed, where that is known
 """
@@ -130,7 +130,7 @@ class _Elements:
         loop.write(iteration, lambda: "")
 
     def _visit(self, number: str, words: str, checks: bool) -> list[str]:
-        """The words of the memory that an element lies in."""
+        """The table entry of the region that an element lies in."""
         builder = self.builder
         address = builder.word("%addresses", number)
         here = _contains(builder, words, address)

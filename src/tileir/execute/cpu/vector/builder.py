@@ -17,7 +17,7 @@ from tileir.execute.dtypes import DType
 
 Number = int | str  # An i64: a constant, or the name of a register.
 Values = Sequence[str]  # Typed operands, as in `float %v1`.
-Part = Callable[[], "Values | None"]  # Writes code, and gives what is known of it where it ends.
+Part = Callable[[], "Values | None"]  # Writes code, and returns the values that leave it.
 
 LIKELY: Final = ", !prof !3"  # Ends a branch that nearly always goes to its first label.
 
@@ -35,9 +35,9 @@ class Builder:
         self.lines: list[str] = []
         self.has_set_lane: Callable[[Register], bool] = lambda mask: True  # For `tracing`
         self.products: dict[str, tuple[Register, Register]] | None = None
-        """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
+        """While multiplications and additions of doubles may be fused: the operands of each product, by its name."""
         self.stack: Callable[[str, int, int, str], str] | None = None
-        """Gives memory of the function's frame, where there is one: a type, how many, their alignment and a name."""
+        """Reserves memory in the function's frame, where there is one: a type, how many, their alignment and a name."""
         self._count: int = 0
 
     def fresh(self, hint: str = "v") -> str:
@@ -58,7 +58,7 @@ class Builder:
         self.lines.append(f"  {instruction}")
 
     def line(self, text: str) -> str:
-        """What is written for a line that somebody else puts into its place."""
+        """A line as it is written where other code inserts it."""
         return text
 
     def into(self, lines: list[str]) -> _Redirection:
@@ -360,7 +360,7 @@ class Loop:
         self._carried[name][2] = following
 
     def write(self, body: Callable[[], None], again: Callable[[], str]) -> None:
-        """Write the loop: its body, and what gives the i1 under which it goes on, empty for always."""
+        """Write the loop: its body, and a function that returns the i1 under which it goes on, empty for always."""
         builder = self.builder
         builder.step_to(f"{self.name}.enter")
         builder.step_to(f"{self.name}.head")
@@ -381,7 +381,7 @@ class Loop:
         for name, (type, initial, following) in self._carried.items():
             ways = f"[ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
             phis.append(builder.line(f"  {name} = phi {type} {ways}"))
-        # The mark has moved if somebody put lines in front of the loop.
+        # The mark has moved if lines were inserted in front of the loop.
         place = builder.lines.index(mark, place)
         builder.lines[place : place + 1] = phis
 
@@ -407,7 +407,7 @@ class CountedLoop(Loop):
 def define_once(
     module: Module, symbol: str, result: str, parameters: str, attributes: str, body: Callable[[Builder], str]
 ) -> None:
-    """Define a function beside the kernel's, unless it is there; `body` writes it, and gives the name of the result."""
+    """Define a function beside the kernel's, unless it is there; `body` writes it, and returns its result's name."""
     if symbol not in module.symbols:
         module.symbols.add(symbol)
         inner = Builder(module)

@@ -2,7 +2,7 @@
 
 Casts between float formats are those of NumPy and ml_dtypes bit for bit (a NaN stays a NaN, its payload may differ).
 The formats of eight and four bits and bf16 are patterns in integers; `half` is LLVM's, and converted with integers too
-where the machine has no instruction for it (`Module.native_half`), since LLVM would call a function nobody provides.
+where the machine has no instruction for it (`Module.native_half`), since LLVM would call a function that is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions of f32 in a few instructions, within about one unit in the last place (docs/internals/cpu.md).
 
-They are used where an operation asks for them (`rounding<approx>`) and in kernels compiled with `fast=True`.  Narrower
-types go through f32; f64 keeps the exact functions.
+Operations with `rounding<approx>` and kernels compiled with `fast=True` use them.  Narrower types go through f32; f64
+keeps the exact functions.
 
 A function is a formula over traced values.  Each is an always inlined LLVM function per width: there it may branch,
 which code in the middle of a kernel's loops may not.  Polynomials are near-minimax, in Horner's order.  Results may be
@@ -38,7 +38,7 @@ ONE_BITS: Final = 0x3F800000
 
 class Machine:
     """What the functions need beyond NumPy, on traced values; with AVX-512's instructions for first guesses and powers
-    of two where `Module.native_scale` says so and vectors fill registers."""
+    of two where the machine has them (`Module.native_scale`) and vectors fill registers."""
 
     def __init__(self, builder: Builder, width: int) -> None:
         self.builder: Builder = builder
@@ -60,8 +60,8 @@ class Machine:
         return total
 
     def scale(self, value: Any, shifted: Any) -> Any:
-        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.  Two normal
-        factors round subnormal results once."""
+        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.  Multiplying by
+        two normal numbers rounds subnormal results once."""
         if self.has_guesses:
             return self._native("mask.scalef.ps", [value, shifted - SHIFTER])
         count = shifted.view(INT32) - _SHIFTER_BITS
@@ -259,21 +259,21 @@ _COSINE: Final = (1.0, -0.5) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1
 
 
 def _sine(machine: Machine, value: Any, function: OperationDeclaration, first: int) -> Any:
-    """The sine of an angle and some quarter turns; exact without fused multiply-add."""
+    """The sine of an angle plus `first` times pi / 2; exact without fused multiply-add."""
     exact = float_unary(function, F32)
     if not machine.builder.module.native_fma:
         return exact(value)
-    # The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4.
+    # The multiple of pi / 2, an integer whose low bits are right, and the angle that is left, at most pi / 4.
     shifted = machine.fma(value, _TWO_OVER_PI, SHIFTER)
     count = shifted - SHIFTER
     angle = value
     for part in _HALF_PI_PARTS:
         angle = machine.fma(count, -part, angle)
-    turns = shifted.view(INT32) + first
+    quadrant = shifted.view(INT32) + first
     sine = numpy.copysign(_odd(machine, angle, _SINE), angle)
-    result = numpy.where((turns & 1) != 0, machine.horner(angle * angle, _COSINE), sine)
-    # With the other sign after two quarter turns.
-    usual = (result.view(INT32) ^ ((turns & 2) << 30)).view(SINGLE)
+    result = numpy.where((quadrant & 1) != 0, machine.horner(angle * angle, _COSINE), sine)
+    # The sign changes after every second multiple.
+    usual = (result.view(INT32) ^ ((quadrant & 2) << 30)).view(SINGLE)
     rare = numpy.logical_not(numpy.absolute(value) < _ANGLE_LIMIT)
     return machine.unless_rare(rare, usual, function.mnemonic, exact, value)
 

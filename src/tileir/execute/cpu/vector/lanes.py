@@ -27,7 +27,7 @@ def shuffled(builder: Builder, first: Register, second: Register | None, lanes: 
 def in_parts(
     builder: Builder, vectors: list[Register], lanes: int, emit: Callable[[list[Register]], Register]
 ) -> Register:
-    """What an instruction for vectors of at most so many lanes gives for wider ones."""
+    """The result of an instruction for vectors of at most so many lanes, for wider ones."""
     width = vectors[0].width
     if width <= lanes:
         return emit(vectors)
@@ -50,7 +50,7 @@ ByHand = Callable[[Builder, Register], Register]  # f32 to patterns of bf16
 
 _LANES: Final = 16
 _MASK: Final = f"<{_LANES} x i1>"
-_SUBNORMAL: Final = 32  # The bit that asks for this class of numbers.
+_SUBNORMAL: Final = 32  # The bit that selects this class of numbers.
 
 
 def has_bf16_instruction(module: Module, width: int) -> bool:

@@ -23,7 +23,7 @@ _SCALARS: Final[dict[DType, str]] = {}
 def scalar_type(dtype: DType) -> str:
     found = _SCALARS.get(dtype)
     if found is None:
-        # NumPy makes the name of a dtype up each time it is asked.
+        # NumPy builds the name of a dtype at each access.
         found = _SCALARS[dtype] = _NAMED.get(dtype.name, f"i{8 * dtype.itemsize}")
     return found
 

@@ -28,7 +28,7 @@ class Module:
         self.likely: bool = False
 
     def declare(self, declaration: str) -> None:
-        """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
+        """Declare an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
         self._declarations[declaration] = None
 
     def add(self, lines: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Which NaN a result is (docs/reference/numerics.md): where instructions alone do not say, or LLVM leaves one out.
+"""Which NaN a result is (docs/reference/numerics.md): where instructions alone leave it open, or LLVM drops one.
 
 Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for quiet ones, though, and replaces `x * 1`
 and its like by `x`: `handed_on` finds those, and `quieted` makes their results quiet.
@@ -53,7 +53,7 @@ def handed_on(instruction: str, left: Register, right: Register) -> Register | N
 
 
 def quieted(builder: Builder, operand: Register, result: Register) -> Register:
-    """The result of an operation that gives its operand or the negative, where that is NaN a quiet one."""
+    """The result of an operation that returns its operand or the negative; a NaN becomes a quiet one."""
     form = {**casting.FORMATS, "float32": floats.F32, "float64": floats.F64}[operand.dtype.name]
     pattern = bits(builder, operand)
     magnitude = binary(builder, "and", pattern, form.magnitude_mask)
@@ -108,7 +108,7 @@ def _has_range(builder: Builder, value: Register) -> bool:
 
 
 def _range(builder: Builder, largest: bool, operands: list[Register]) -> Register:
-    """One instruction: zeros are in order, and of a number and a quiet NaN it gives the number."""
+    """One instruction: it orders zeros, and of a number and a quiet NaN it returns the number."""
     like = operands[0]
     size = like.dtype.itemsize
     whole = 8 * like.width * size

@@ -54,7 +54,7 @@ _MAGNITUDE: Final = 0x7FFFFFFF  # All bits of a float32 but its sign.
 
 
 class _Traced:
-    """A kernel's result, instructions and tested masks (the first after `before_test` instructions); every test gives
+    """A kernel's result, instructions and tested masks (the first after `before_test` instructions); every test returns
     `taken`."""
 
     def __init__(self, builder: Builder, kernel: Callable[..., Any], operands: list[Register], taken: bool) -> None:
@@ -129,7 +129,7 @@ class Tracer(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"Tracer({self.register})"
 
-    # What a kernel may ask of an array.
+    # The attributes and methods of an array that a kernel may use.
 
     @property
     def dtype(self) -> DType:
@@ -166,12 +166,12 @@ class Tracer(NDArrayOperatorsMixin):
         return int(builder.has_set_lane(compare(builder, "icmp ugt", largest, greatest)))
 
     def without_subnormals(self) -> Tracer:
-        """The same, known to have no subnormal element; `rounding.without_subnormals` tells."""
+        """The same, known to have no subnormal element; for `rounding.without_subnormals`."""
         known = self.register
         return Tracer(self.builder, Register(known.name, known.dtype, known.width, "true"))
 
     def look_up(self, table: Any) -> Tracer:
-        """The elements of a constant table; `rounding.take` asks for them."""
+        """The elements of a constant table; for `rounding.take`."""
         return Tracer(self.builder, _look_up(self.builder, table, self.register))
 
     def __getitem__(self, key: Any) -> Tracer:
@@ -211,12 +211,12 @@ class Tracer(NDArrayOperatorsMixin):
             raise Untraceable(f"numpy.{name}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
-        wanted = keywords.pop("dtype", None)
+        requested = keywords.pop("dtype", None)
         keywords.pop("casting", None)
         if keywords:
             raise Untraceable(f"{name} with {', '.join(keywords)}")
         builder = self.builder
-        dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
+        dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), requested)
         operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
         if formula is None:
             results: Any = Tracer(builder, emit_ufunc(builder, name, operands))
@@ -252,10 +252,10 @@ def _promotable(value: Any) -> Any:
 
 
 @cache
-def _loop(ufunc: numpy.ufunc, operands: tuple[Any, ...], wanted: Any) -> tuple[DType, ...]:
+def _loop(ufunc: numpy.ufunc, operands: tuple[Any, ...], requested: Any) -> tuple[DType, ...]:
     """The dtypes of the loop NumPy would run, operands first."""
     every = (*operands, *[None] * ufunc.nout)
-    signature = (None,) * ufunc.nin + (None if wanted is None else numpy.dtype(wanted),) * ufunc.nout
+    signature = (None,) * ufunc.nin + (None if requested is None else numpy.dtype(requested),) * ufunc.nout
     found: tuple[DType, ...] = ufunc.resolve_dtypes(every, signature=signature)
     return found
 

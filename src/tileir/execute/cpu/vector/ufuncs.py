@@ -55,7 +55,7 @@ UFUNCS: Final = frozenset(_INSTRUCTIONS)
 
 
 def _kind(dtype: DType) -> int:
-    """The place in a row of the table."""
+    """The position in a row of the table."""
     return 3 if dtype == BOOL else {"i": 1, "u": 2}.get(dtype.kind, 0)
 
 
@@ -97,8 +97,8 @@ def is_fusible(function: OperationDeclaration, element: Type) -> bool:
 
     The interpreter computes functions of f32 and narrower types in double and rounds once.  Fused multiply-adds take
     two thirds of the time and change the last bits of the doubles, which rounding hides but for one argument in 2**30.
-    The trait says that none of the 2**32 arguments is such a one: `tests/execute/cpu/test_fusible.py` compares them all
-    with `make test-long`, and every argument of the narrower types always.  Two operands would have too many.
+    The trait means that none of the 2**32 arguments is such a one: `tests/execute/cpu/test_fusible.py` compares them
+    all with `make test-long`, and every argument of the narrower types always.  Two operands would have too many.
     """
     return function.has_trait(FUSIBLE) and element in (F32, F16, BF16)
 

@@ -42,7 +42,7 @@ class Device:
 
     @cached_property
     def name(self) -> str:
-        """As in "NVIDIA H200"; empty if the driver does not say, which must not keep a message from being made."""
+        """As in "NVIDIA H200"; empty if the driver does not report it: a message with the name is made all the same."""
         name = ctypes.create_string_buffer(256)
         failed = self._driver.forked or self._driver.function("cuDeviceGetName")(name, len(name), self.handle)
         return "" if failed else name.value.decode("utf-8", "replace")
@@ -89,7 +89,7 @@ def device(ordinal: int) -> Device:
                 raise
             count = device_count()
             raise NoGpuError(f"there is no GPU cuda:{ordinal}: this process sees {count}, from cuda:0 on") from None
-        # Two threads may ask at once: both use the one that was there first, which has the context.
+        # Two threads may be here at once: both use the first device, which has the context.
         found = _devices.setdefault(ordinal, made)
     return found
 
@@ -152,7 +152,7 @@ def current(context: int) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # What went wrong is said, and not what follows from it.
+        # Raise the first error, not one that follows from it.
         of.function("cuCtxPopCurrent_v2")(ctypes.byref(ctypes.c_size_t()))
         raise
     of.handle("cuCtxPopCurrent_v2", "making the context current that was before")
@@ -185,7 +185,7 @@ class DeviceMemory:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         code = driver().function("cuMemFree_v2")(self.address)
         if code and kind is None:
-            # After another error this one says nothing new.
+            # After another error this one adds nothing.
             raise driver().error("cuMemFree_v2", code, f"giving back {self.size} bytes of the GPU")
 
 

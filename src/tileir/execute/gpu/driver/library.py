@@ -33,7 +33,7 @@ _ADVICE: Final = {
 _LOST: Final = "this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
 
 LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
-OLDEST_DRIVER: Final = 12000  # The version of CUDA, as the driver counts, that brought libraries of kernels.
+OLDEST_DRIVER: Final = 12000  # The first version of CUDA, as the driver counts, with libraries of kernels.
 _LETTERS: Final[dict[str, Any]] = {
     "p": ctypes.c_void_p, "i": ctypes.c_int, "u": ctypes.c_uint, "n": ctypes.c_size_t, "s": ctypes.c_char_p,
 }  # fmt: skip
@@ -56,9 +56,9 @@ _FUNCTIONS: Final[dict[str, str]] = {
 _KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
 _AT_ONCE: Final[Any] = {"cuCtxGetCurrent": ctypes.PYFUNCTYPE(ctypes.c_int)}
 """Functions that return at once: letting other threads run meanwhile would take longer."""
-Attempt = str | Callable[[], str]  # What is attempted, in words; or what tells it, where that takes calls of its own.
+Attempt = str | Callable[[], str]  # A text for what is attempted; a function that returns it, if that takes calls.
 _driver: Driver | None = None
-_failure: dict[str, str] = {}  # Why there is none, by what `TILEIR_LIBCUDA` was when it was looked for.
+_failure: dict[str, str] = {}  # Why there is none, by the value of `TILEIR_LIBCUDA` at the time.
 
 
 class DriverError(LaunchError):
@@ -124,14 +124,14 @@ class Driver:
                     f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(self.version)} "
                     f"and has no {name}"
                 ) from None
-            # Launches pass pointers of ctypes only, which need not be looked at.
+            # Launches pass pointers of ctypes only, which need no conversion.
             if name != "cuLaunchKernelEx":
                 made.argtypes = [_LETTERS[letter] for letter in _FUNCTIONS[name]]
             found = self._functions.setdefault(name, made)
         return found
 
     def call(self, name: str, attempt: Attempt, *arguments: object) -> None:
-        """Call a function; what it fails with is raised, and says what was attempted."""
+        """Call a function; if it fails, raise an error that names what was attempted."""
         if self.forked:
             raise forked_error(attempt if isinstance(attempt, str) else attempt())
         code = self.function(name)(*arguments)
@@ -139,7 +139,7 @@ class Driver:
             raise self.error(name, code, attempt if isinstance(attempt, str) else attempt())
 
     def error(self, name: str, code: int, attempt: str) -> DriverError:
-        """What a function that gave an error code becomes."""
+        """The exception for the error code of a function."""
         words = self._words("cuGetErrorName", code) or f"error {code}"
         return DriverError(attempt, name.removesuffix("_v2"), code, words, self._words("cuGetErrorString", code))
 

@@ -3,8 +3,9 @@
 The key of a cubin has the newest bytecode, the GPU and the options.  The version of the assembler is in the
 description: another version makes the cubin again, and without an assembler it is used as it is.
 
-Where the assembler only reports that it failed, a bisection gives it prefixes of the kernel, with unused values printed
-so that it keeps them.  The shortest failing prefix ends in the operation to report, also inside loops and branches.
+Where the assembler only reports that it failed, a bisection runs it on prefixes of the kernel, with unused values
+printed so that it keeps them.  The shortest failing prefix ends in the operation to report, also inside loops and
+branches.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from tileir.processes.exit_status import signal_name
 _PRINTED: Final = (F16, BF16, F32, F64)
 _INPUT: Final = "program.tileirbc"
 _OUTPUT: Final = "program.cubin"
-_SEARCH_SECONDS: Final = 15.0  # How long it is looked for the operation at which the assembler fails.
+_SEARCH_SECONDS: Final = 15.0  # The limit of the search for the operation at which the assembler fails.
 _PARTS: Final = (
     "the assembler states no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
     "and nvidia-nvvm"
@@ -60,7 +61,7 @@ _locks: Final = KeyLocks()  # By the names of cubins that are being made.
 
 
 class Assembled(NamedTuple):
-    """A cubin, and what there is to say about it: warnings and, if asked for, the assembler's remarks."""
+    """A cubin, and its diagnostics: warnings and, on request, the assembler's remarks."""
 
     cubin: Cubin
     diagnostics: list[Diagnostic]
@@ -130,7 +131,7 @@ def _assembled(key: str, cubin: Cubin, output: str, program: Program, options: A
 
 
 def _check_tool(tool: Assembler, target: str, options: AssemblyOptions) -> None:
-    """Refuse what an older assembler cannot do, in words."""
+    """Raise an error for what an older assembler cannot do."""
     if tool.targets and target not in tool.targets:
         raise CompilationError(
             f"NVIDIA's tileiras {tool.version} makes no code for {target}, only for {', '.join(tool.targets)}: "
@@ -198,7 +199,7 @@ class _Attempt:
         return AssemblerError(self.diagnostics(f"the assembler ended {how} and wrote no cubin{printed}", memory))
 
     def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
-        """The operation at which the assembler fails, where it does not say so."""
+        """The operation at which the assembler fails, where its messages do not name it."""
         program = self.program
         end = time.monotonic() + _SEARCH_SECONDS
 
@@ -206,7 +207,7 @@ class _Attempt:
             try:
                 outcome = self.run(written(module, program.version), max(end - time.monotonic(), 0.0))
             except TileIRError:
-                # An older version cannot say what is asked.
+                # An older version of the bytecode cannot encode this prefix.
                 raise OutOfTime from None
             if outcome.timed_out:
                 raise OutOfTime
@@ -246,7 +247,7 @@ class _Attempt:
 
 
 class OutOfTime(Exception):
-    """The search takes longer than it may; raised by who is asked."""
+    """The search cannot go on, or not in time; raised by `fails`."""
 
 
 def narrowed(module: Operation, kernel: str, fails: Callable[[Operation], bool]) -> Operation | None:
@@ -285,7 +286,7 @@ def _beginning(module: Operation, block: Block, count: int) -> Operation:
     assert first is not None, "a block has a terminator"
     parent = twins[first].parent
     while parent is not None:
-        _cut(parent, count)
+        _truncate(parent, count)
         around = parent.parent_operation
         if around is None or around.declaration is ENTRY or around.parent is None:
             break
@@ -294,7 +295,7 @@ def _beginning(module: Operation, block: Block, count: int) -> Operation:
     return copy
 
 
-def _cut(block: Block, count: int) -> None:
+def _truncate(block: Block, count: int) -> None:
     """Leave so many operations of a block, and its terminator."""
     operations = list(block)
     last = operations[-1]

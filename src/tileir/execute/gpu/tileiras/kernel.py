@@ -34,7 +34,7 @@ _sources: bytes = b""
 def cubin_for(
     entry: Operation, target: str | None, ready: bytes | None, options: AssemblyOptions = _USUAL, warns: bool = False
 ) -> Cubin:
-    """A cubin that is `ready` if it is what is asked for, else one that is made; None is the GPU of this machine."""
+    """A cubin that is `ready` if it fits the request, else one that is made; None is the GPU of this machine."""
     if ready is not None and options == _USUAL:
         found = cubin_of(entry, ready)
         if target is None or target_named(target) == found.target:
@@ -46,7 +46,7 @@ def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL,
     """The cubin of a kernel for a GPU; if it `warns`, findings are warnings at the caller's line: not in launches."""
     target = target_named(target)
     options = options.checked()
-    # Its structure does not say where a program stands, which line information does.
+    # Its structural hash leaves out locations, which decide on line information.
     short = "" if options.lineinfo else _short_key(entry, target, options)
     found = _found(short, warns) if short else None
     if found is None:
@@ -71,7 +71,7 @@ def _short_key(entry: Operation, target: str, options: AssemblyOptions) -> str:
 
 
 def _found(short: str, warns: bool) -> Cubin | None:
-    """The cubin, if it is known; where one `warns`, if there is nothing to say about it."""
+    """The cubin, if it is in the cache; where one `warns`, only if there are no warnings about it."""
     cache = default_cache()
     known = cache.get(short)
     if known is not None and warns and known[1].get("warnings") != 0:

@@ -1,12 +1,12 @@
 """A kernel as the assembler gets it, bytecode of a copy of its module, and diagnostics of what the assembler reports.
 
 Draft operations are legalized, forms that the assembler refuses or miscompiles are rewritten (docs/internals/nvidia.md;
-each function says what up to 13.4.92 does), and the program is down-leveled for an assembler older than the dialect.
-Operations are located by number (`NUMBERED`), so equal programs have equal bytecode and reports lead to an operation;
-only for profilers do they keep the locations of the source.
+each function documents the behavior up to 13.4.92), and the program is down-leveled for an assembler older than the
+dialect.  Operations are located by number (`NUMBERED`), so equal programs have equal bytecode and reports lead to an
+operation; for profilers they keep the locations of the source instead.
 
-Errors and warnings are lines `PLACE: error: words`: the place is an MLIR location with its debug scope, or missing, and
-lines without a severity belong to the one before.  Remarks are blocks: `remark[failed]: words`, then a line
+Errors and warnings are lines `LOCATION: error: text`: the MLIR location has its debug scope and may be missing, and
+lines without a severity belong to the one before.  Remarks are blocks: `remark[failed]: text`, then a line
 `  --> "matmul.mlir":28:22`, then lines `   = name: ..` and `   = reason: ..`.
 """
 
@@ -78,13 +78,13 @@ class Positions:
         return self._at.get((file, line, column))
 
     def diagnostic(self, severity: str, words: str, place: str) -> Diagnostic:
-        """A finding of the assembler's at the operation that a place names, or at the kernel if it names none."""
+        """A finding of the assembler's at the operation that a location names, or at the kernel if it names none."""
         found = _POSITION.search(place)
         operation = self.operation_at(found["file"], int(found["line"]), int(found["column"])) if found else None
         return self.diagnostic_at(severity, words, operation or self._entry)
 
     def diagnostic_at(self, severity: str, words: str, operation: Operation) -> Diagnostic:
-        """A finding at an operation, in the words of the script that it comes from, if it does."""
+        """A finding at an operation, worded for the script that the operation comes from, if it does."""
         location = with_source(user_location(operation.location))
         notes = location_notes(operation.location)
         if operation is self._entry:
@@ -104,7 +104,7 @@ class Positions:
 
 
 def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
-    """The errors and warnings in what the assembler said."""
+    """The errors and warnings in the assembler's output."""
     found: list[Diagnostic] = []
     ended: list[Diagnostic] = []
     is_remark = False
@@ -128,13 +128,13 @@ def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
 
 
 def gives_no_reason(text: str) -> bool:
-    """Whether the assembler says no more than that it failed."""
+    """Whether the assembler reports only that it failed."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(line.removeprefix("error: ") in _LAST_WORDS for line in lines)
 
 
 def read_remarks(text: str, positions: Positions) -> list[Diagnostic]:
-    """The remarks in what the assembler said, each once: it says those of a function that it makes twice twice."""
+    """The remarks in the assembler's output, each once: a function that is compiled twice has each remark twice."""
     found: dict[tuple[str, str], Diagnostic] = {}
     for block in re.split(r"^(?=\s*remark\[)", text, flags=re.MULTILINE)[1:]:
         lines = [line.strip() for line in block.splitlines()]

@@ -1,7 +1,7 @@
 """NVIDIA's assembler: where it is, its version, which versions of the bytecode it takes, and its options.
 
 It is the one that TILEIR_TILEIRAS names, that of the package `nvidia-cuda-tileiras`, or the first on PATH.  Its version
-takes a process, longer than a cached launch; `stamp`, a file stamp, tells without one that it is the same tool.
+takes a process, longer than a cached launch; `stamp`, a file stamp, shows without one that the tool is the same.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")  # Where the ass
 INSTALL: Final = "pip install 'tileir[tileiras]'"
 MISSING: Final = f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
 _SECONDS: Final = 30.0
-"""How long it may take to say what it is: it takes milliseconds, on a machine with nothing else to do."""
+"""The time limit for its version and options: it takes milliseconds, on a machine with nothing else to do."""
 _tools: dict[str, Assembler] = {}
 
 
 class AssemblyOptions(NamedTuple):
-    """What is asked of the assembler beside the GPU; `checked` makes sense of it."""
+    """The assembler's options beside the GPU; `checked` validates them."""
 
     opt_level: int = 3
     lineinfo: bool = False  # Whether profilers and debuggers find the lines of the source in the code.
     host: str = ""  # The kind of machine that launches: one of `HOSTS`, by default this one.
     system: str = ""  # Its operating system: one of `SYSTEMS`, by default this one.
-    remarks: bool = False  # Whether it tells about its choices.
+    remarks: bool = False  # Whether it reports its choices.
     time_limit: float = TIME_LIMIT  # Seconds.
     memory_limit: int = MEMORY_LIMIT  # Bytes.
-    numbered: bool = False  # Whether the lines that `lineinfo` tells are numbers of operations and not of the source.
+    numbered: bool = False  # Whether the lines of `lineinfo` are numbers of operations and not lines of the source.
 
     def checked(self) -> AssemblyOptions:
         """The options, with what is left to this machine; refused if they make no sense."""
@@ -85,7 +85,7 @@ class Assembler:
         if "--list-versions" in self._help:
             listed = self._output("--list-versions").split()
         else:
-            # The first ones did not say; each took the versions up to its own.
+            # The first ones did not list them; each took the versions up to its own.
             own = tuple([int(number) for number in self.version.split(".")[:2]])
             listed = [version_text(version) for version in VERSIONS if version <= own]
         known = [version for version in VERSIONS if version_text(version) in listed]
@@ -121,7 +121,7 @@ class Assembler:
 
     @property
     def _called(self) -> str:
-        """Its path, with who chose it: a variable that was set long ago is easily forgotten."""
+        """Its path, with the variable that names it: one that was set long ago is easily forgotten."""
         return f"'{self.path}', which {VARIABLE} names," if os.environ.get(VARIABLE) == self.path else f"'{self.path}'"
 
     def _output(self, option: str) -> str:

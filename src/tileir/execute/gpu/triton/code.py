@@ -86,7 +86,7 @@ class Specialization(NamedTuple):
 class CodeOptions(NamedTuple):
     """All that decides what code is made of a kernel for a GPU."""
 
-    fast: bool = False  # Whether products and sums may be fused, functions approximated, denormals flushed.
+    fast: bool = False  # Whether mulf and addf may be fused, functions approximated, denormals flushed.
     lineinfo: bool = False
     schedule: Schedule | None = None  # None for what the model chooses.
     specialization: Specialization | None = None  # None for the usual: everything aligned, and not too large.

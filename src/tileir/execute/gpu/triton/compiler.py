@@ -39,7 +39,7 @@ from tileir.execute.gpu.triton.worker.stages import FILE
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
-from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
+from tileir.text import printer as _printer  # noqa: F401  (defines the text of operations)
 
 _Result = TypeVar("_Result")
 _USUAL: Final = CodeOptions()
@@ -57,7 +57,7 @@ class Made(NamedTuple):
 
 
 def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, limits: Limits = _USUAL_LIMITS) -> Made:
-    """The code of a kernel for a GPU, with what there is to say about it."""
+    """The code of a kernel for a GPU, with its diagnostics."""
     triton = installed_triton()
     if triton is not None:
         triton = find_triton()
@@ -106,7 +106,7 @@ def _by_some_schedule(prepared: Prepared, make: Callable[[Prepared], _Result]) -
         return _specialized_or_not(prepared, make)
     except TritonError as error:
         if prepared.options.schedule is not None or not error.is_of_program:
-            # Who names a schedule wants no other; and what has taken long once would take long again.
+            # A named schedule is not replaced; and what has taken long once would take long again.
             raise
         tried = [(prepared.lowered.text, prepared.lowered.options)]
         for words, schedule in plainer_schedules(prepared.schedule):
@@ -249,7 +249,7 @@ class Prepared:
         }
 
     def _place(self, error: TritonError) -> None:
-        """Say of which operation an error is; what is kept of a crash gets the program that it comes from."""
+        """Name the operation of an error; what is kept of a crash gets the program that it comes from."""
         first = error.diagnostics[0]
         found = _LINE.search(first.message)
         line = int(found[1]) if found is not None else 0

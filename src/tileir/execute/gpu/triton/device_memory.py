@@ -162,15 +162,15 @@ def printed(words: Any, sites: Sequence[PrintSite]) -> str:
 
     used = int(words[0])
     found: list[tuple[tuple[int, int, int], str]] = []
-    place = 1
+    at = 1
     is_whole = True
-    while place <= used:
-        if place + _HEAD > len(words) or not words[place]:
+    while at <= used:
+        if at + _HEAD > len(words) or not words[at]:
             is_whole = False
             break
-        number, x, y, z = [int(word) for word in words[place : place + _HEAD]]
+        number, x, y, z = [int(word) for word in words[at : at + _HEAD]]
         site = sites[number - 1]
-        place += _HEAD
+        at += _HEAD
         texts: list[str] = []
         tiles = iter(site.tiles)
         for part in parts_of(site.text, [_TYPES[element] for element, _ in site.tiles]):
@@ -179,8 +179,8 @@ def printed(words: Any, sites: Sequence[PrintSite]) -> str:
                 continue
             element, shape = next(tiles)
             count = prod(shape)
-            texts.append(nested(_elements(words[place : place + count], element), shape, part))
-            place += count
+            texts.append(nested(_elements(words[at : at + count], element), shape, part))
+            at += count
         found.append(((z, y, x), "".join(texts)))
     # Those of a tile block are in order; tile blocks run in any order.
     found.sort(key=lambda each: each[0])
@@ -198,7 +198,7 @@ def _elements(words: Any, element: str) -> Any:
 
 
 class Report:
-    """What one launch has to say; `addresses` has for each slot where it is written."""
+    """The output of one launch; `addresses` has for each slot where it is written."""
 
     def __init__(self, slots: Sequence[Slot], context: int, stream: int) -> None:
         self._slots: Final = slots

@@ -95,7 +95,7 @@ class HiddenParameters:
         self._maps: Final[list[TensorMap]] = [slots[number].content for number in descriptors]
         parts = [value for each in self._maps for value in (each.base, *each.shape, *each.strides)]
         numbers = sorted({number for value in parts for number in arguments_of(value)})
-        # What of the arguments descriptors depend on; with one number it gives that and no tuple, which is as good.
+        # The arguments that descriptors depend on; if it is one, the key is that and no tuple, which is as good.
         self._key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
         self._encoded: Final[dict[Any, bytes]] = {}
         # Records have parameters of one alignment one behind the other.

@@ -1,7 +1,7 @@
 """A kernel made ready to be lowered: alone in a module, with operations that lowering knows, and views by number.
 
 Two rewrites are Triton's own.  First, Triton overlaps the iterations of `for` alone, so a `loop` that counts becomes
-one (`_counted` has the conditions); a counter that the `break` gives is carried beside:
+one (`_counted` has the conditions); a counter that is an operand of the `break` is also carried:
 
     loop iter_values(%i = %a, %x = %x0) {                  for %i in (%a to %n, step %s) iter_values(%x = %x0) {
       %c = cmpi greater_than_or_equal %i, %n                 BODY
@@ -157,7 +157,7 @@ def _counted(loop: Operation, facts: Facts) -> _Counted | None:
 
     The first operation that is not pure is an `if` without results: one branch is a `break`, the other only goes on,
     if `counter < bound`, a carried value and one from outside.  Nothing else breaks or returns.  Each `continue` adds
-    one positive value from outside, without wrapping.  What the `break` gives is carried, or comes from outside.
+    one positive value from outside, without wrapping.  The operands of the `break` are carried, or come from outside.
     """
     body = loop.regions[0].block
     exit = next((operation for operation in body if not is_pure(operation)), None)
@@ -223,7 +223,7 @@ def _rewrite(loop: Operation, counted: _Counted) -> None:
             last.set_operands([value for number, value in enumerate(last.operands) if number != counter.index])
     assert loop.parent is not None, "a loop stands in a block"
     loop.parent.insert_before(new, loop)
-    # A counter that nobody asks for is nothing behind the loop.
+    # A counter that is not carried is an unused result at most: any value will do.
     after: dict[Value, Value] = {counter: start, **dict(zip(carried, new.results, strict=True))}
     loop.replace_with([after.get(value, value) for value in end.operands])
 
@@ -252,7 +252,7 @@ def fold_known(root: Operation) -> int:
 
 
 def _computed(operation: Operation, type: TileType) -> int | None:
-    """The bits of what an operation with floats gives for constants, each of one number."""
+    """The bits of the result of an operation with floats, if its operands are constants of one number each."""
     declaration = operation.declaration
     if not declaration.has_trait(ELEMENTWISE) or declaration not in KERNELS:
         return None

@@ -40,7 +40,7 @@ TTIR_PARTS: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
 _ASSEMBLERS: Final = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 """Variables of Triton's that name another assembler than its own."""
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
-"""Types that have another number in PTX, which Triton gives, than in CUtensorMapDataType, where bf16 is 9."""
+"""Types whose number in PTX, which Triton uses, is not that in CUtensorMapDataType, where bf16 is 9."""
 _sources: bytes = b""
 _worker_sources: bytes = b""
 PREFIX: Final = "schedule-"
@@ -73,7 +73,7 @@ def unpacked_specialization(packed: list[list[int]]) -> Specialization:
 
 
 def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) -> str:
-    """The name under which the cache has what there is to know about a kernel."""
+    """The cache key of a kernel's code."""
     special = options.specialization
     settings = (
         entry.symbol_name,
@@ -86,7 +86,7 @@ def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) ->
 
 
 def structure_key(entry: Operation) -> str:
-    """The name under which the cache has what there is to know about a kernel whatever it is compiled for."""
+    """The cache key of a kernel, whatever it is compiled for."""
     return f"views-{_digest(entry, (entry.symbol_name,))}"
 
 
@@ -142,12 +142,12 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
 
 
 def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
-    """The parameters of the code: descriptors as Triton wants them, and last its own, for scratch and its profiler."""
-    wanted = iter(metadata.get("tensordesc_meta") or ())
+    """The parameters of the code: descriptors in Triton's layout, and last its own, for scratch and its profiler."""
+    metas = iter(metadata.get("tensordesc_meta") or ())
     found = [unpacked_slot(kind, content) for kind, content in packed]
     for number, slot in enumerate(found):
         if slot.kind == "descriptor":
-            meta = next(wanted)
+            meta = next(metas)
             box, element = tuple(meta["block_size"]), _DRIVER_TYPES.get(meta["elem_type"], meta["elem_type"])
             map_ = slot.content._replace(box=box, element_type=element, swizzle=meta["swizzle"])
             found[number] = Slot("descriptor", map_)
@@ -166,7 +166,7 @@ def _key(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bo
 
 
 def kept_schedule(entry: Operation, target: str, gpu: str, kind: Specialization, fast: bool) -> Schedule | None:
-    """The schedule that was found for such launches; None where nobody has searched."""
+    """The schedule that a search found for such launches; None where there was no search."""
     found = default_cache().get(_key(entry, target, gpu, kind, fast))
     schedule = None if found is None else found[1].get("schedule")
     if not isinstance(schedule, list) or len(schedule) != len(Schedule._fields):

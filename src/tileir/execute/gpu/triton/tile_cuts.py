@@ -1,11 +1,12 @@
-"""Which tiles of a program are cut into halves, and along which dimension, when one of them is.
+"""Which tiles of a program are split into halves, and along which dimension, when one of them is.
 
-A **cut** spreads from a tile to its operands and users, as far as each element of a half depends only on the same half:
-through arithmetic, rows or columns of a matmul, loops, loads and stores of views.  It fails at a reduction along the
-cut, or a matmul over it.
+A **split** spreads from a tile to its operands and users, as far as each element of a half depends only on the same
+half: through arithmetic, rows or columns of a matmul, loops, loads and stores of views.  It fails at a reduction along
+the split dimension, or a matmul over it.
 
 A program in halves stores the first before it loads the second.  Where a store waits for a load they may share memory,
-and the first half would change the inputs of the second, unless both are of one tile and cut alike (`check_order`).
+and the first half would change the inputs of the second, unless both are of one tile and split the same way
+(`check_order`).
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from tileir.ir.types import I32
 from tileir.ir.values import BlockArgument, OperationResult, Value
 
 MATMULS: Final = tuple([each for each in REGISTRY.with_traits(MATRIX_PRODUCT) if len(each.operands) == 3])
-"""Matmuls without scales, which would have to be cut too."""
+"""Matmuls without scales, which would have to be split too."""
 _COUNTED: Final = 3  # The bounds of a `for`, which stand before what it carries.
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 
 
 class Uncut(Exception):
-    """A tile cannot be cut."""
+    """A tile cannot be split."""
 
 
 class TileSplit:
-    """Tiles with the dimension that they are cut along."""
+    """Tiles with the dimension that they are split along."""
 
     def __init__(self, follows: bool = True) -> None:
-        """`follows`: whether what is made of a tile is cut too."""
+        """`follows`: whether what is made of a tile is split too."""
         self.axes: Final[dict[Value, int]] = {}
         self.stores: Final[list[Operation]] = []
         self.loops: Final[list[Operation]] = []
@@ -46,7 +47,7 @@ class TileSplit:
         self._pending: Final[list[Value]] = []
 
     def begin(self, value: Value, axis: int) -> None:
-        """Cut a tile, and all that it concerns; `Uncut` where that is impossible."""
+        """Split a tile, and all tiles that must be split with it; `Uncut` where that is impossible."""
         self._add(value, axis)
         while self._pending:
             each = self._pending.pop()
@@ -77,11 +78,11 @@ class TileSplit:
         elif maker.declaration is ops.IOTA:
             _require(tile_of(value).element is I32)
         else:
-            for operand, place in _operand_axes(maker, axis):
-                self._add(operand, place)
+            for operand, dimension in _operand_axes(maker, axis):
+                self._add(operand, dimension)
 
     def _around(self, loop: Operation | None, number: int, axis: int) -> None:
-        """What a loop is given, carries and gives."""
+        """The initial value, carried value, next value and result of a loop."""
         if loop is None or loop.declaration is not ops.FOR or not ends_only_at_its_end(loop):
             raise Uncut
         block = loop.regions[0].blocks[0]
@@ -108,8 +109,8 @@ class TileSplit:
                 shape = made[0].shape if made and isinstance(made[0], TileType) else ()
                 extent = tile_of(value).shape[axis]
                 # The dimension of the results from which this one comes: none where the sum goes over it.
-                found = [place for place, each in enumerate(shape) if each == extent]
-                found = [place for place in found if (value, axis) in _operand_axes(user, place)]
+                found = [dimension for dimension, each in enumerate(shape) if each == extent]
+                found = [dimension for dimension in found if (value, axis) in _operand_axes(user, dimension)]
                 _require(bool(found))
                 for result in user.results:
                     self._add(result, found[0])
@@ -121,7 +122,7 @@ def _require(holds: bool) -> None:
 
 
 def _operand_axes(operation: Operation, axis: int) -> list[tuple[Value, int]]:
-    """The operands that are cut when the results of an operation are cut along a dimension, each with its own."""
+    """The operands that are split when the results of an operation are split along a dimension, each with its own."""
     declaration, operands = operation.declaration, operation.operands
     if declaration in MATMULS:
         left, right, total = operands
@@ -156,11 +157,11 @@ def _check_view(operation: Operation, axis: int) -> None:
 
 def _same_axis(value: Value, axis: int, other: Value) -> int:
     """The dimension of another tile that is this one's, where they differ in dimensions of one element only."""
-    shape, wanted = tile_of(value).shape, tile_of(other).shape
-    if [extent for extent in shape if extent > 1] != [extent for extent in wanted if extent > 1]:
+    shape, target = tile_of(value).shape, tile_of(other).shape
+    if [extent for extent in shape if extent > 1] != [extent for extent in target if extent > 1]:
         raise Uncut
     number = sum([extent > 1 for extent in shape[:axis]])
-    return [place for place, extent in enumerate(wanted) if extent > 1][number]
+    return [dimension for dimension, extent in enumerate(target) if extent > 1][number]
 
 
 def check_order(cut: TileSplit, block: Block, written: list[Operation]) -> None:

@@ -70,7 +70,7 @@ def _is_too_large(features: Features, target: TritonTarget) -> bool:
 
 
 def _single_uses(entry: Operation) -> None:
-    """Give every use of a constant tile one of its own: what is cut for one user is whole for another."""
+    """Replace every use of a constant tile by a constant of its own: one user may be split, and another not."""
     for operation in pre_order(entry):
         if operation.declaration not in (ops.CONSTANT, ops.IOTA) or not tile_of(operation.results[0]).shape:
             continue
@@ -81,7 +81,7 @@ def _single_uses(entry: Operation) -> None:
 
 
 class Halves:
-    """Writes operations for one half of each tile that is cut."""
+    """Writes operations for one half of each tile that is split."""
 
     def __init__(self, cut: TileSplit, place: HalfIndex, mapping: dict[Value, Value]) -> None:
         self._cut: Final = cut

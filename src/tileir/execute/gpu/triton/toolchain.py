@@ -1,6 +1,6 @@
 """Which Triton is installed, or in the folder that TILEIR_TRITON names, and its GPUs; it is not imported.
 
-Code for GPUs of AMD is made and not run: nobody has tried.
+Code for GPUs of AMD is compiled and not run: it is untested.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Triton(NamedTuple):
     folder: str
     version: str
     number: tuple[int, int]
-    stamp: str  # What tells, without reading it, that it is what it was.
+    stamp: str  # A file stamp: whether it is unchanged, without reading it.
 
 
 def installed_triton() -> Triton | None:
@@ -138,7 +138,7 @@ def triton_target(text: object) -> TritonTarget:
 
 
 def check_target(target: TritonTarget, triton: Triton) -> None:
-    """Refuse a GPU that a version of Triton does not know, in words."""
+    """Raise an error for a GPU that a version of Triton does not know."""
     since = _SINCE.get(target.name, OLDEST)
     if triton.number < since:
         first = ".".join(map(str, since))

@@ -30,7 +30,7 @@ _UNIT: Final = ("constant", 1)
 
 
 class Classifier:
-    """What tells the kinds of launches of a kernel apart."""
+    """Divides the launches of a kernel into kinds."""
 
     def __init__(self, types: Sequence[Type], views: Sequence[LaunchView]) -> None:
         self._views: Final = [(number, view) for number, view in enumerate(views) if view.is_known]
@@ -64,7 +64,7 @@ class Classifier:
         return found
 
     def specialization(self, values: Sequence[Any], is_described: bool = True) -> Specialization:
-        """The kind of a launch; `is_described` says whether descriptors can be had at all."""
+        """The kind of a launch; `is_described`: whether descriptors can be had at all."""
         numbers = self.signed(values)
         divisors = [
             next((divisor for divisor in known if number % divisor == 0), 1)
@@ -128,7 +128,7 @@ def _is_described(view: LaunchView, numbers: list[int]) -> bool:
 
 
 def unit_dimension(strides: Sequence[LaunchValue | None]) -> int:
-    """The dimension whose elements are beside each other: the last of those that say so."""
+    """The dimension whose elements are beside each other: the last one with a stride of 1."""
     return max(axis for axis, stride in enumerate(strides) if stride == _UNIT)
 
 

@@ -2,7 +2,7 @@
 
 One thread makes a relaxed, acquire or release access to an element, exactly once: two may read different values, or
 undo what another tile block wrote.  So a tile with fewer elements than threads gets one more dimension, of which only
-the first element takes part, and a reduction over it broadcasts what was read.  A barrier follows an acquire and comes
+the first element is accessed, and a reduction over it broadcasts what was read.  A barrier follows an acquire and comes
 before a release, to order the other threads of the tile block too.
 """
 
@@ -51,7 +51,7 @@ class Owners:
     def effect(
         self, instructions: str, constraints: str, values: list[TtirValue], mask: TtirValue | None, element: str = "i32"
     ) -> TtirValue:
-        """Instructions for each element, in one thread; the last operand says whether an element takes part."""
+        """Instructions for each element, in one thread; the last operand is the predicate of an element."""
         spread = [*map(self._spread, values), self._predicate(mask)]
         return self._build.effect(instructions, constraints, spread, element, self._shape)
 
@@ -63,7 +63,7 @@ class Owners:
         return self._build.broadcast(self._build.expand(flat, 1), self._shape)
 
     def _predicate(self, mask: TtirValue | None) -> TtirValue:
-        """Which of them take part, as i32: those that the mask names, in one thread each."""
+        """The predicate of each, as i32: set where the mask is, in one thread each."""
         build = self._build
         taking = self._spread(mask) if mask is not None else None
         if self._copies > 1:
@@ -114,7 +114,7 @@ def ordered_store(
     if ordering == "release":
         build.fenced_barrier()
     if value.bits >= 32:
-        # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
+        # An exchange whose old value is unused: Triton makes sure that each is done once.
         build.atomic(f"rmw exch, {ordering}, {scope}", pointers, value, mask)
         return
     build.require_ptx(operation, "ordered stores of less than 32 bits")
@@ -210,7 +210,7 @@ def _masked_swap(
 
 
 def lower_atomic_view(build: Lowering, operation: Operation) -> None:
-    """A reduction into a tile of a view: as atomics do it whose results nobody looks at."""
+    """A reduction into a tile of a view: atomics with unused results."""
     access = access_of(build, operation)
     value = build.reshape(build.value(operation.value), access.shape)
     _atomic(build, operation, addresses(build, access), value, inside(build, access))

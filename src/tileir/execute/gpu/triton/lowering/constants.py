@@ -2,8 +2,8 @@
 
 A tile of one number is a constant of TTIR, others are a hidden parameter whose elements are loaded: Triton compiles no
 such constants before 3.9, and then element by element.  Triton moves sixteen bytes at once where addresses, extents and
-strides are known multiples.  For parameters an attribute says so; a computed number that the program assumes to be a
-multiple of 16 is shifted right and left again, which changes nothing.
+strides are known multiples.  Parameters have an attribute for that; a computed number that the program assumes to be
+a multiple of 16 is shifted right and left again, which changes nothing.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def lower_iota(build: Lowering, operation: Operation) -> None:
 
 
 def lower_assume(build: Lowering, operation: Operation) -> None:
-    """A promise: other than here, what is known by it is asked of `build.facts`."""
+    """Lower an `assume`; elsewhere, `build.facts` has what is known from it."""
     given, result = operation.operands[0], operation.results[0]
     if not isinstance(result.type, TileType):
         build.views[result] = build.views[given]

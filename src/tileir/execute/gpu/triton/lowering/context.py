@@ -159,7 +159,7 @@ Handlers = Mapping[OperationDeclaration, Handler]
 
 def loop_attributes(entry: Operation, schedule: Schedule) -> dict[Operation, str]:
     features = features_of(entry)
-    # Triton does not ask whether an iteration loads what the one before stores.
+    # Triton does not check whether an iteration loads what the one before stores.
     stages = {loop.operation: 1 for loop in features.loops if not loop.is_early}
     if schedule.row_stages > 1:
         stages.update(dict.fromkeys(features.row_loops, schedule.row_stages))
@@ -215,7 +215,7 @@ class Lowering(TtirBuilder):
         return [self.values[value] for value in operation.operands if value in self.values]
 
     def define(self, value: Value, lowered: TtirValue) -> None:
-        """Say what a value is; of the type that its own becomes."""
+        """Set what a value is lowered to, which has the type in TTIR of that value."""
         assert isinstance(value.type, TileType)
         assert (lowered.element, lowered.shape) == value_type(value.type), f"{lowered} is no {value.type.text}"
         self.values[value] = lowered
@@ -233,7 +233,7 @@ class Lowering(TtirBuilder):
         return lowered
 
     def whole_result(self, operation: Operation, lowered: TtirValue) -> None:
-        """Say what the result is, given it with all of its dimensions."""
+        """Set the result, given it with all of its dimensions."""
         self.define(operation.results[0], self.reshape(lowered, squeezed(lowered.shape)))
 
     def type_of(self, value: Value) -> tuple[str, Shape]:
@@ -293,7 +293,7 @@ class Lowering(TtirBuilder):
             self.refuse(operation, f"that GPU has no instruction for {what}", "backend='cpu'")
 
     def refuse(self, operation: Operation, why: str, instead: str = "backend='tileiras' or 'cpu'") -> NoReturn:
-        """Say that an operation cannot be had, why, and which engine has it."""
+        """Raise an error: why an operation cannot be compiled, and which engine has it."""
         words = f"'{operation.name}' cannot be compiled by Triton for {self.target}: {why}; {instead} has it"
         raise TritonError([Diagnostic("error", words, user_location(operation.location))])
 

@@ -2,7 +2,7 @@
 
 TTIR has structured control flow only: a region ends in one place.  Where a branch of an `if` ends a loop, an iteration
 or the kernel, what follows the `if` goes into the other branch.  Where both branches may go on, and somewhere in them
-something ends early, a bit says whether it did.
+something ends early, a bit records whether it did.
 
     if %a { break %x }                     %r = scf.if %a { yield false, %x }
     REST                          ->            else { REST; yield true, %y }
@@ -66,7 +66,7 @@ class Path(NamedTuple):
 
     types: Types
     ended: Callable[[list[TtirValue]], list[TtirValue]] = lambda values: values
-    """What they are where the frame ends, given what the frame gives then."""
+    """What they are where the frame ends, given what the frame yields then."""
     went_on: Callable[[Operation], list[TtirValue]] = lambda terminator: []
     """What they are where the region ends in a `yield`, which the body of a loop or kernel never does."""
 
@@ -217,14 +217,14 @@ def _bounds(
         return start, end, step, lambda number: build.convert("arith.trunci", number, element)
     if not unsigned or all(build.facts.range(bound, signed=False)[1] < 1 << (width - 1) for bound in bounds[:2]):
         return start, end, step, lambda number: number
-    # Less than, unsigned, is less than, signed, of numbers with the first bit turned.
+    # Unsigned less-than is signed less-than of the numbers with the first bit flipped.
     turn = build.integer(1 << (width - 1), element)
     start, end = build.apply("arith.xori", start, turn), build.apply("arith.xori", end, turn)
     return start, end, step, lambda number: build.apply("arith.xori", number, turn)
 
 
 def lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
-    """A `loop`; returns the bit that says whether it ended the kernel, where it may."""
+    """A `loop`; returns the bit that is set if it ended the kernel, where it may."""
     block = operation.regions[0].blocks[0]
     initial = lowered(build, operation.operands)
     types, count = _types_of(initial), len(initial)
@@ -236,7 +236,7 @@ def lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
         types += [] if free else [type]
     initial += [any_value(build, type) for type in types[count:]]
     no, yes = build.integer(0, "i1"), build.integer(1, "i1")
-    # Whether the kernel has not ended, where it may.
+    # Where the kernel may end, a bit: it has not ended.
     on = [no] if _returns(operation) else []
     with build.while_loop(yes, [*initial, *on]) as (carried, results):
         slots = carried[: len(types)]

@@ -182,7 +182,7 @@ def extension(build: Lowering, operation: Operation, value: TtirValue) -> TtirVa
 
 
 def _integer(build: Lowering, operand: Value, is_signed: bool) -> TtirValue:
-    """An integer whose type tells its value: an i4, in a byte with its sign, without it."""
+    """An integer whose TTIR value equals its own: an i4 is in a byte with its sign, so an unsigned one is masked."""
     value = build.value(operand)
     if _element(operand) is types.I4 and not is_signed:
         return build.apply("arith.andi", value, 15)

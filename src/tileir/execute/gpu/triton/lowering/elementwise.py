@@ -157,7 +157,7 @@ def remainder(build: Lowering, operation: Operation, left: TtirValue, right: Tti
 
 
 def by(rule: Callable[..., TtirValue] | str, *names: str) -> Handler:
-    """A handler that gives the result of a rule, or of one operation of TTIR."""
+    """A handler whose result is that of a rule, or of one operation of TTIR."""
 
     def lower(build: Lowering, operation: Operation) -> None:
         values = build.operands(operation)

@@ -42,7 +42,7 @@ def flushed(build: TtirBuilder, value: TtirValue) -> TtirValue:
 
 
 def call(build: Lowering, operation: Operation, name: str, values: Sequence[TtirValue]) -> TtirValue:
-    """The function of f32 or f64, `exp` say, of the operands of an operation."""
+    """The function of f32 or f64, such as `exp`, of the operands of an operation."""
     element = values[0].element
     if not build.has_ptx:
         return build.external(f"__ocml_{name}_{element}", values)

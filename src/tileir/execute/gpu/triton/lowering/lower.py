@@ -158,7 +158,7 @@ def located_text(text: str, operations: list[Operation | None]) -> str:
         if words.startswith("}"):
             operation = begun.pop()
         if words.endswith("{"):
-            # Its place comes behind its regions.
+            # Its location comes behind its regions.
             begun.append(operation)
         # Labels of blocks have none.
         is_whole = words and not words.endswith("{") and not words.startswith("^")

@@ -42,7 +42,7 @@ class Described(NamedTuple):
     descriptor: TtirValue
     coordinates: list[TtirValue]  # Of the first element, i32, in the descriptor's order.
     shape: Shape  # What the accelerator moves, in the descriptor's order, without dimensions of one element.
-    order: list[int]  # For each dimension of the tile of more than one element, its place in that shape.
+    order: list[int]  # For each dimension of the tile of more than one element, its position in that shape.
 
 
 def described(build: Lowering, operation: Operation, access: Access) -> Described | None:

@@ -1,6 +1,6 @@
-"""Lowering of `print_tko` and `assert`: what they have to say is written to memory, which the launcher reads.
+"""Lowering of `print_tko` and `assert`: they write their output to memory, which the launcher reads.
 
-`code.py` says how.  An assert that fails ends its tile block, and no others: the GPU can be used as before.
+`code.py` defines the format.  An assert that fails ends its tile block, and no others: the GPU can be used as before.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def lower_print(build: Lowering, operation: Operation) -> None:
     tiles = [_bits(build, build.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
     used = build.atomic("rmw add, relaxed, gpu", base, build.integer(words, "i64"))
-    # The words that are used, with the first, which counts them.
+    # The number of words in use, including the first, which counts them.
     last = build.apply("arith.addi", used, words + 1)
     fits = build.compare("ule", last, OUTPUT_WORDS)
-    place = build.advance(base, build.apply("arith.addi", used, 1))
+    pointer = build.advance(base, build.apply("arith.addi", used, 1))
     number = build.integer(1 + prints.index(operation), "i64")
     for word in (number, *_block(build)):
-        build.store(place, word, fits)
-        place = build.advance(place, build.integer(1, "i64"))
+        build.store(pointer, word, fits)
+        pointer = build.advance(pointer, build.integer(1, "i64"))
     for tile in tiles:
         shape = (count,) if (count := prod(tile.shape)) > 1 else ()
-        at = build.advance(build.splat(place, shape), build.range(count)) if shape else place
+        at = build.advance(build.splat(pointer, shape), build.range(count)) if shape else pointer
         build.store(at, build.reshape(tile, shape), build.splat(fits, shape))
-        place = build.advance(place, build.integer(count, "i64"))
+        pointer = build.advance(pointer, build.integer(count, "i64"))
 
 
 def _bits(build: Lowering, value: TtirValue) -> TtirValue:
@@ -50,7 +50,7 @@ def _bits(build: Lowering, value: TtirValue) -> TtirValue:
 
 def _block(build: Lowering) -> list[TtirValue]:
     places = [build.emit(f"tt.get_program_id {axis} : i32", "i32") for axis in "xyz"]
-    return [build.convert("arith.extui", place, "i64") for place in places]
+    return [build.convert("arith.extui", index, "i64") for index in places]
 
 
 def lower_assert(build: Lowering, operation: Operation) -> None:
@@ -62,24 +62,24 @@ def lower_assert(build: Lowering, operation: Operation) -> None:
     count = prod(truth.shape)
     failed = build.compare("slt", first, count)
 
-    def tell() -> list[TtirValue]:
+    def record() -> list[TtirValue]:
         none, one = build.integer(0), build.integer(1, "i64")
         # The lower half of the word: of 64 bits Triton 3.5 swaps none.
         half = build.bitcast(base, "!tt.ptr<i32>")
         before = build.atomic("cas relaxed, gpu", half, none, build.integer(1))
         is_first = build.compare("eq", before, none)
         number = build.integer(asserts.index(operation), "i64")
-        place = base
+        pointer = base
         for word in (number, *_block(build), build.convert("arith.extui", first, "i64")):
-            place = build.advance(place, one)
-            build.store(place, word, is_first)
+            pointer = build.advance(pointer, one)
+            build.store(pointer, word, is_first)
         # Also keeps loops from being pipelined: what an assert guards must not come before it.
         build.barrier()
         if build.has_ptx and not build.schedule.warp_specialize:
             build.effect("exit; mov.b32 $0, 0;", "=r", [], "i32")
         return []
 
-    build.choose(failed, [], tell, list)
+    build.choose(failed, [], record, list)
 
 
 def _first_false(build: Lowering, truth: TtirValue) -> TtirValue:

@@ -26,7 +26,7 @@ from tileir.ir.types import F8E4M3FN, F8E5M2, F32, TF32, FloatType
 from tileir.ir.values import Value
 
 _PROMOTED: Final = 128
-"""After how many products of f8 a sum of tensor cores is added to one of f32: as cuBLAS does it by default.
+"""After so many elements of K, a sum of f8 on tensor cores is added to one of f32, as cuBLAS does by default.
 
 Hopper's tensor cores keep 14 bits of sums of f8: over a long K the error would grow without bound.
 """
@@ -227,7 +227,7 @@ def lower_scan(build: Lowering, operation: Operation) -> None:
 
 
 def _is_product(build: Lowering, operation: Operation) -> bool:
-    """Whether Triton would take a sum of products of two broadcast tiles for a matrix product, which rounds less."""
+    """Whether Triton would compile a sum of products of two broadcast tiles to a matmul, which rounds less."""
     definition = operation.operands[0].defining_operation
     is_multiplied = definition is not None and definition.declaration is ops.MULF
     return is_multiplied and len(operation.operands) == 1 and build.has_ptx and not build.options.fast

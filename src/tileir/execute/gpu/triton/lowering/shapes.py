@@ -4,7 +4,7 @@ Tiles have no dimensions of one element in TTIR (`value_type`), so adding or dro
 elements are gathered by position: Triton's choice of layouts (3.5 to 3.9) does not end where a loop carries the
 transpose of a small tile.
 
-`pack` and `unpack` turn a tile of rank 1 into its bytes, little endian, and back.  Shifts take elements wider than a
+`pack` and `unpack` convert a tile of rank 1 to its bytes, little endian, and back.  Shifts take elements wider than a
 byte apart, and joining the even and the odd halves interleaves them; shifts join narrower elements into a byte.
 """
 
@@ -34,8 +34,8 @@ def _spread(build: Lowering, value: TtirValue, before: Shape, after: Shape) -> T
     """A tile of the shape `before`, repeated along dimensions of one element."""
     if not value.shape:
         return build.splat(value, squeezed(after))
-    for axis, (extent, wanted) in enumerate(zip(before, after, strict=True)):
-        if extent != wanted:
+    for axis, (extent, expected) in enumerate(zip(before, after, strict=True)):
+        if extent != expected:
             value = build.expand(value, squeezed_axis(after, axis))
     return build.broadcast(value, squeezed(after))
 
@@ -49,7 +49,7 @@ def lower_cat(build: Lowering, operation: Operation) -> None:
     """Two tiles side by side; of one shape, since all extents are powers of two."""
     left, right = [build.value(operand) for operand in operation.operands]
     if not left.shape:
-        # Two scalars, and no tensor of one element for `join`: by their places.
+        # Two scalars, and no tensor of one element for `join`: select by index.
         first = build.compare("eq", build.range(2), 0)
         build.result(operation, build.select(first, build.splat(left, (2,)), build.splat(right, (2,))))
         return
@@ -137,7 +137,7 @@ def lower_insert(build: Lowering, operation: Operation) -> None:
     """A tile with a part replaced: the part is repeated, and chosen where it belongs."""
     part, whole = tile_of(operation.operands[0]).shape, tile_of(operation.results[0]).shape
     value, target = [build.value(operand) for operand in operation.operands[:2]]
-    # Each dimension in two: the number of a part, and the place in it.
+    # Each dimension in two: the number of a part, and the position in it.
     grid: list[int] = []
     narrow: list[int] = []
     for extent, step in zip(whole, part, strict=True):
@@ -166,9 +166,9 @@ def lower_permute(build: Lowering, operation: Operation) -> None:
     if not is_small or not _is_in_loop(operation):
         build.result(operation, build.transpose(value, order))
         return
-    wanted = build.transpose(places(build, value.shape), order)
-    bits, numbers = [build.reshape(each, (prod(shape),)) for each in (as_bits(build, value), wanted)]
-    found = build.reshape(build.gather(bits, numbers), wanted.shape)
+    sources = build.transpose(places(build, value.shape), order)
+    bits, numbers = [build.reshape(each, (prod(shape),)) for each in (as_bits(build, value), sources)]
+    found = build.reshape(build.gather(bits, numbers), sources.shape)
     build.result(operation, from_bits(build, found, value.element))
 
 

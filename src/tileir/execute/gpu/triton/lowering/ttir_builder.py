@@ -1,6 +1,6 @@
 """The text of TTIR, the language that Triton compiles, written operation by operation.
 
-Each method of `TtirBuilder` writes one operation and gives its result.  A number in place of an operand is a constant
+Each method of `TtirBuilder` writes one operation and returns its result.  A number instead of an operand is a constant
 of the type of the other one.  Spellings that differ between versions of Triton stand here and nowhere else.
 """
 
@@ -244,7 +244,7 @@ class TtirBuilder:
     def effect(
         self, instructions: str, constraints: str, values: Sequence[TtirValue], element: str, shape: Shape = ()
     ) -> TtirValue:
-        """Instructions of PTX that do something beside their result, for each element; as often as they stand here."""
+        """Instructions of PTX with a side effect, for each element; not merged or removed."""
         return self._assembly(instructions, constraints, values, element, shape, "false")
 
     def _assembly(
@@ -288,7 +288,7 @@ class TtirBuilder:
     def descriptor_load(
         self, descriptor: TtirValue, coordinates: Sequence[TtirValue], element: str, shape: Shape
     ) -> TtirValue:
-        """A tile at a place; the shape may lack the first dimensions of the box where these have one element."""
+        """A tile at coordinates; the shape may lack the first dimensions of the box where these have one element."""
         return self._to(f"tt.descriptor_load {descriptor.name}[{_names(coordinates)}]", descriptor, element, shape)
 
     def descriptor_store(self, descriptor: TtirValue, coordinates: Sequence[TtirValue], value: TtirValue) -> None:
@@ -309,7 +309,7 @@ class TtirBuilder:
     def for_loop(
         self, start: TtirValue, end: TtirValue, step: TtirValue, initial: Sequence[TtirValue], attributes: str = ""
     ) -> Iterator[tuple[TtirValue, list[TtirValue], list[TtirValue]]]:
-        """`scf.for`: gives its counter, the carried values inside, and the results; the body ends with `yields`."""
+        """`scf.for`: yields its counter, the carried values inside, and the results; the body ends with `yields`."""
         counter = self.fresh(start.element)
         carried, results = self._fresh_like(initial), self._fresh_like(initial)
         text = f"{_names(results)} = " if results else ""
@@ -347,7 +347,7 @@ class TtirBuilder:
         then: Callable[[], Sequence[TtirValue]],
         otherwise: Callable[[], Sequence[TtirValue]],
     ) -> list[TtirValue]:
-        """`scf.if`: each branch is written by a function that gives its values, of the given types."""
+        """`scf.if`: each branch is written by a function that returns its values, of the given types."""
         results = [self.fresh(element, shape) for element, shape in types]
         text = f"scf.if {condition.name}"
         self.write(f"{_names(results)} = {text} -> ({_types(results)}) {{" if results else f"{text} {{")
@@ -368,7 +368,7 @@ class TtirBuilder:
         return self._combined("tt.reduce", f"axis = {axis} : i32", values, shape, combine)
 
     def scan(self, values: Sequence[TtirValue], axis: int, reverse: bool, combine: Combine) -> list[TtirValue]:
-        """At each place along a dimension, the elements up to it combined: `combine(before, element)`."""
+        """At each position along a dimension, the elements up to it combined: `combine(before, element)`."""
         attributes = f"axis = {axis} : i32, reverse = {'true' if reverse else 'false'}"
         return self._combined("tt.scan", attributes, values, values[0].shape, combine)
 

@@ -59,7 +59,7 @@ class MatmulLoop(NamedTuple):
     stage_bytes: int  # Of the tiles that an iteration loads for its matmuls: what a stage holds in shared memory.
     accumulator_registers: int  # Of 32 bits, in all threads: what is carried around, and what matmuls make that is not.
     is_early: bool  # Whether loads of later iterations may be made before stores of earlier ones.
-    is_chained: bool = False  # Whether there are two matmuls, and the second is of what the first gives.
+    is_chained: bool = False  # Whether there are two matmuls, and the second is of the result of the first.
 
 
 class Features(NamedTuple):

@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     because: str
     choice: Setting | int  # The value, or what computes it.
     holds: Callable[[Features, TritonTarget], bool] = lambda features, target: True
-    value: str = ""  # The value in words, where it is more than a constant.
+    value: str = ""  # A text for the value, where it is more than a constant.
 
     def choose(self, features: Features, target: TritonTarget) -> Any:
         return self.choice(features, target) if callable(self.choice) else self.choice
@@ -75,7 +75,8 @@ def _blocks(features: Features, target: TritonTarget, stages: int) -> int:
 
 
 def _is_attention(loop: MatmulLoop) -> bool:
-    """Whether a loop has two matmuls on tensor cores, one of what the other gives, of 64 rows for each of two."""
+    """Whether a loop has two matmuls on tensor cores, one of the result of the other, of 64 rows for each of two
+    groups of warps."""
     return loop.is_chained and all(each.on_tensor_cores and each.m % 128 == 0 for each in loop.matmuls)
 
 
@@ -252,7 +253,7 @@ def smaller(schedule: Schedule) -> Schedule | None:
 
 
 def plainer_schedules(schedule: Schedule) -> list[tuple[str, Schedule]]:
-    """Schedules that ask for less, and what each gives up beside those before it."""
+    """Schedules that take fewer resources, each with what it drops beside those before it."""
     found: list[tuple[str, Schedule]] = []
     seen = {schedule}
     for words, change in _STEPS:

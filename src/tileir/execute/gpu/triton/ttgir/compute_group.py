@@ -23,7 +23,7 @@ GROUPS: Final = 2
 FULL: Final = 0
 FREE: Final = 1
 RingBarriers = tuple[str, str]
-"""Those of a ring that tell that a buffer is full, and those that tell that it is free, if any."""
+"""A ring's barriers for full buffers, and those for free buffers, if any."""
 
 
 class Writer:
@@ -97,7 +97,7 @@ class Writer:
         )
 
     def barrier(self, ring: Ring, which: int) -> str:
-        """The barrier that tells that the next buffer is full, or free."""
+        """The barrier for the next buffer to be full, or free."""
         barriers = f"{self.barriers[ring][which]}[{self.at[ring][0]}]"
         return self.emit(f"ttg.memdesc_index {barriers} : {many(BARRIER, ring.depth)} -> {BARRIER}")
 
@@ -324,7 +324,7 @@ class ComputeGroup(Writer):
         self.set_counters(rings, results[count:])
 
     def _rotated_body(self, loop: Loop, rotation: Rotation) -> list[str]:
-        """What the loop gives if it has an iteration."""
+        """The results of the loop if it has an iteration."""
         first_dot, second_dot = rotation.dots
         first_wait, second_wait = rotation.waits
         first_copy, second_copy = rotation.copies

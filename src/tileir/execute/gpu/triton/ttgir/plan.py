@@ -136,7 +136,7 @@ class Ring:
     def __init__(self, bundles: list[list[Copy]], depth: int) -> None:
         copies = [copy for bundle in bundles for copy in bundle]
         self.parts: Final = bundles[0]
-        """For every tile that is waited for together, the first copy of it, which stands for all."""
+        """The first copy of every tile that is waited for together; it represents all copies of the tile."""
         self.part_of: Final = {copy: part for bundle in bundles for copy, part in zip(bundle, bundles[0], strict=True)}
         # What a loop inside this one uses again and again is loaded once for it.
         is_streamed = any(copy.loops and not isinstance(copy.last_use, Loop) for copy in copies)

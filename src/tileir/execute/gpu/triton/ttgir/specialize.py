@@ -207,14 +207,14 @@ def _lines(plan: Plan) -> list[str]:
 
 
 class NotSpecialized(Exception):
-    """A kernel cannot be one of this kind; the words say why."""
+    """A kernel cannot be one of this kind; the message is the reason."""
 
 
 def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any], last: str, limits: Limits) -> Answer:
     """What Triton makes of TTIR as such a kernel; raises `NotSpecialized`."""
     if not target.has_wgmma:
         raise NotSpecialized(f"{target.name} has no matmuls by groups of warps")
-    # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
+    # Layouts are chosen for the warps that compute; `specialize` schedules loads, not Triton.
     waiting = {**options, "num_warps": _WARPS, "num_stages": 1}
     waiting.pop(OPTION, None)
     made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits)

@@ -37,7 +37,7 @@ _WARPS: Final = '"ttg.num-warps" = 8 : i32'
 
 
 class Unfit(Exception):
-    """A kernel that this cannot be done with; the words say why."""
+    """A kernel that this cannot be done with; the message is the reason."""
 
 
 class Statement:
@@ -144,7 +144,7 @@ class Kernel:
 
 
 class _Reader:
-    """Reads lines, and gives every value a name that no other has."""
+    """Reads lines, and renames every value to a unique name."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines: Final = lines[::-1]  # The next is the last.

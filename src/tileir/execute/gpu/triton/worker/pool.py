@@ -35,7 +35,7 @@ from tileir.processors import processors
 _KEPT_VARIABLES: Final = (
     "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH",
 )  # fmt: skip
-"""Those of Triton's that say where tools are; the others change what it makes."""
+"""Triton's variables for the paths of tools; the others change what it makes."""
 _CHANGING: Final = ("TRITON_", "MLIR_", "LLVM_", "AMDGCN_", "HIP_")
 """What begins the names of variables that change what Triton makes, or have it print."""
 _CHANGING_NAMES: Final = (
@@ -65,7 +65,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    data: bytes  # What the last stage gives: the cubin, or text.
+    data: bytes  # The result of the last stage: the cubin, or text.
     metadata: dict[str, Any]
     """Triton's: num_warps (of all groups), shared, global_scratch_size, tensordesc_meta, name .."""
     parameters: int  # How many the kernel has, those that Triton adds included.
@@ -167,7 +167,7 @@ def _environment(directory: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if name in _KEPT_VARIABLES or not (name.startswith(_CHANGING) or name in _CHANGING_NAMES)
     }
-    # What ptxas says is printed, and temporary files stay with the rest.
+    # Print the log of ptxas, and keep temporary files in the worker's directory.
     found.update(TRITON_DUMP_PTXAS_LOG="1", TMPDIR=directory, TMP=directory, TEMP=directory)
     return found
 
@@ -242,8 +242,8 @@ def compile_ttir(request: Request, limits: Limits = _USUAL_LIMITS) -> Answer:
             if ended.status is None:
                 words = f"Triton did not finish within {limits.seconds:g} s and was stopped"
                 raise TritonTimeout(_diagnostics(words, triton, request), ended.output) from None
-            # One that nobody had asked for a while has ended by itself; or somebody, or a system that is short of
-            # memory, has ended it, which says nothing of the program.
+            # A worker that was idle for a while has ended by itself; or another process, or a system that is short of
+            # memory, has ended it, which is no error of the program.
             if is_last or -ended.status not in (0, signal.SIGKILL, signal.SIGTERM):
                 raise _crash(ended, triton, request, limits.memory) from None
         finally:
@@ -299,14 +299,14 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
     lacks_memory = "bad_alloc" in ended.output or "out of memory" in ended.output.lower()
     memory = memory_note(limit) if lacks_memory else ""
     digest = blake2b(repr(request).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    asked = {name: value for name, value in request._asdict().items() if name != "text"}
+    settings = {name: value for name, value in request._asdict().items() if name != "text"}
     with open(stages.__file__, "rb") as file:
         source = file.read()
     saved = save_reproducer(
         f"triton-{request.target}-{digest}",
         {
             stages.FILE: request.text.encode("utf-8", "surrogateescape"),
-            "request.json": json.dumps(asked, indent=1).encode(),
+            "request.json": json.dumps(settings, indent=1).encode(),
             "stages.py": source,
         },
         [sys.executable, os.path.join("{}", "stages.py"), os.path.join("{}", "request.json")],

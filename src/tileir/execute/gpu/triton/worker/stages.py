@@ -1,6 +1,6 @@
 """TTIR to code by Triton's own stages, in the process that runs it.
 
-`triton.compile` of a file leaves out the first stage, may want a GPU and writes to its own cache, so the stages are
+`triton.compile` of a file leaves out the first stage, may need a GPU and writes to its own cache, so the stages are
 called here.  This module does not import tileir: a copy of it is kept with a crash, and is a program.
 
     python stages.py REQUEST.json       compile `program.ttir` beside the request, and print what comes of it
@@ -134,13 +134,13 @@ class Stages:
     def compile(
         self, text: str, target: str, options: dict[str, Any], last: str, first: str = "ttir"
     ) -> tuple[bytes, dict[str, Any], int]:
-        """What the last stage gives, Triton's metadata, and the number of parameters."""
+        """The result of the last stage, Triton's metadata, and the number of parameters."""
         backend = self._backend(target)
         options = dict(options)
         # Triton reads this when it needs it.  Without, there is less to write and to assemble.
         os.environ["TRITON_DISABLE_LINE_INFO"] = "0" if options.pop("lineinfo", False) else "1"
-        # Functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
-        # always did.
+        # An option of Triton 3.6 and newer selects whether functions of libdevice flush denormals: before, they always
+        # did.
         flushes = options.get("enable_reflect_ftz", True)
         self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else (lambda module: None)
         parsed = backend.parse_options(options)
@@ -270,29 +270,29 @@ def serve(directory: str, folders: list[str]) -> None:
     poll = select.poll()
     poll.register(requests, select.POLLIN)
     if stages is not None and not problem and not poll.poll(0):
-        # Nobody waits yet: do what the first kernel does, as far as it is the same for all.
+        # No request waits yet: compile an empty kernel, which loads what every kernel needs.
         _answer_to(stages.compile, _EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
     while poll.poll(_IDLE_SECONDS * 1000):
         try:
-            asked, seconds, memory = marshal.load(requests)
+            arguments, seconds, memory = marshal.load(requests)
         except EOFError:
             break
         os.ftruncate(2, 0)
         _limit(seconds, memory)
         _end_with(requests.fileno(), True)
-        answer = (BROKEN, problem) if stages is None or problem else _answer_to(stages.compile, *asked)
+        answer = (BROKEN, problem) if stages is None or problem else _answer_to(stages.compile, *arguments)
         _end_with(requests.fileno(), False)
         answers.write(marshal.dumps(answer))
         answers.flush()
-    # Who started this may have been killed.
+    # The process that started this one may have been killed.
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
+def _answer_to(work: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     try:
-        return (MADE, *(work(*asked) or ()), _output())
+        return (MADE, *(work(*arguments) or ()), _output())
     except MemoryError:
-        # What ends a process for want of memory ends it here too.
+        # Running out of memory ends the process, as it does in native code.
         os.write(2, b"out of memory\n")
         os.abort()
     except (Exception, SystemExit) as error:
@@ -312,12 +312,12 @@ def _limit(seconds: float, memory: int) -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    wanted = {
+    limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: memory,
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime + seconds) + 2,
     }
-    for kind, number in wanted.items():
+    for kind, number in limits.items():
         most = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (number if most == resource.RLIM_INFINITY else min(number, most), most))
 
