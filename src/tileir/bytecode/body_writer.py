@@ -65,7 +65,7 @@ def check_absent(operation: Operation, field: AttributeField, value: Attribute |
 
 
 def wire_value(operation: Operation, field: AttributeField, value: Attribute | None, layout: str) -> int:
-    """The number of an enumerator; `layout` says where those of the drafts have no form."""
+    """The number of an enumerator; `layout` names what a draft enumerator lacks, for the error."""
     if not isinstance(value, EnumAttribute):
         raise fail(operation, f"requires attribute '{field.name}'")
     number = value.kind.values[value.keyword]

@@ -200,7 +200,7 @@ class DebugTable(NestedTable):
             file = self._strings.get(reader.varint(""))
             prefix = data[start : reader.position]
             length = len(prefix)
-            # Up to the last one, whose end no offset says.
+            # Without the last one: no offset marks its end.
             for number in range(index, min(index + _MOST_POSITIONS, len(offsets) - 1)):
                 position = base + offsets[number] + length
                 end = base + offsets[number + 1]
@@ -243,7 +243,7 @@ class DebugTable(NestedTable):
             if field.kind == _STRING:
                 strings.append(self._strings.read(reader, field.message))
             elif field.kind == _NUMBER:
-                # Lines and columns are 32 bits wide whatever the file says.
+                # Lines and columns are 32 bits wide, however large the number in the file.
                 numbers.append(reader.varint(field.message) & 0xFFFFFFFF)
             else:
                 parts.append(self._part(reader, field))

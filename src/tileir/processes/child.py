@@ -1,6 +1,6 @@
 """A child process: a fork of this one with pipes of its own, watched, and ended with all that it started.
 
-Nothing is believed that a child says: who ran foreign code may write anything (`messages.FrameReader`).
+The parent trusts no message: a child that ran foreign code may write anything (`messages.FrameReader`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MORE_THREADS: Final = 32
 """Threads of a child beside those that its sandbox grants: libraries have some of their own."""
 
 Handler = Callable[[bytes], bool]
-"""Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for what a child may not say."""
+"""Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for a frame that is not allowed."""
 
 
 class OwnerGone(Exception):
@@ -157,14 +157,14 @@ class Child:
                 _kill(self._process)
 
     def peak_bytes(self) -> int:
-        """The most memory that it had until now; 0 if the system does not say."""
+        """The peak memory of the process until now; 0 if the system does not report it."""
         return _kibibytes(f"/proc/{self._process}/status", b"VmHWM:")
 
     def _read_output(self) -> bool:
-        """Keep as much of its output as its sandbox says; False at the end."""
+        """Keep output up to the limit of its sandbox; False at the end."""
         most = self._sandbox.output_bytes if self._sandbox is not None else 0
         try:
-            # Not until there is no more: one that writes as fast as this reads would never be looked at again.
+            # Bounded: a child that writes as fast as this reads would keep the parent in this loop forever.
             for _ in range(_MOST_READS):
                 data = os.read(self._output, _READ)
                 if not data:
@@ -177,7 +177,7 @@ class Child:
         return True
 
     def _exceeded(self) -> str:
-        """The limit that it has exceeded, in words; empty if none."""
+        """A message about the limit that it has exceeded; empty if none."""
         sandbox = self._sandbox
         if sandbox is None:
             return ""
@@ -232,7 +232,7 @@ def _end_descendants() -> None:
             time.sleep(0.001)
 
 
-# --- what the system says of a process; 0 where it says nothing ---
+# --- what the system reports of a process; 0 where it reports nothing ---
 
 
 def _children(process: int) -> list[int]:
@@ -287,7 +287,7 @@ def report(message: object) -> None:
 
 
 def requests() -> Iterator[bytes]:
-    """What the parent asks for, until it has no more."""
+    """The requests of the parent, until it has no more."""
     while (found := read_frame(_REQUESTS)) is not None:
         yield found
 

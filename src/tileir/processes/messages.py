@@ -18,7 +18,7 @@ _LARGEST_FRAME: Final = 4 << 20
 
 
 class BadMessage(Exception):
-    """Bytes that are no frame, or a frame that says nothing that a child may say."""
+    """Bytes that are no frame, or a frame that a child may not send."""
 
 
 def frame(content: bytes) -> bytes:

@@ -104,7 +104,7 @@ def may_fork() -> bool:
 
 
 def in_force() -> dict[str, str]:
-    """What confines children on this system, and what does not, in words."""
+    """For each kind of limit, what enforces it on this system."""
     version = landlock.version()
     has_limits = resource is not None
     return {

@@ -1,7 +1,7 @@
 """A filter of system calls: a process may make those that `system_calls` allows, and no others.
 
-What is denied gives an error, as a missing right does, and not a signal: Python raises `PermissionError`, which says in
-the table what was tried.
+A denied call returns an error, as if a permission were missing, and sends no signal: Python raises `PermissionError`,
+which names in the table what was tried.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def why_no_filter() -> str:
 def filter_calls(*, processes: bool, gpu: bool) -> None:
     """Let this process and its threads make the calls that it needs, for good; an `OSError` if the system does not.
 
-    With `processes` it may start others, which are filtered alike; with `gpu` it may control one.
+    With `processes` it may start others, which inherit the filter; with `gpu` it may control a GPU.
     """
     # Required of who has no rights over the system: no program that is started gains any.
     prctl(PR_SET_NO_NEW_PRIVS, 1)

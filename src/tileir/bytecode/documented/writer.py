@@ -135,7 +135,7 @@ def write_dictionary(
         count += 1
     for name, value in attributes.items():
         if name == "sym_visibility" and is_function(operation) and records.is_private(operation):
-            continue  # A flag says it.
+            continue  # A flag encodes it.
         if name not in schema.names and name not in records.OUTSIDE_DICTIONARY:
             write_string(writer, name, tables)
             _write_plain(writer, operation, value, table)
