@@ -1,6 +1,6 @@
 """Native code in a child: what ends the process that a kernel runs in does not end the tool.
 
-The work is done in a fork, whose end by a signal this process reports in words.  Where the system has no fork, or the
+The work is done in a fork; if a signal ends it, this process reports that.  Where the system has no fork, or the
 process is not the tool's own, the work is done here.
 """
 

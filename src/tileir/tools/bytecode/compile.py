@@ -28,7 +28,7 @@ from tileir.tools.output import check_target, output_paths, protect_input, write
 from tileir.tools.programs.reporting import finding_facts
 
 HOSTS = ("x86_64-linux", "x86_64-windows", "aarch64-linux", "aarch64-windows")
-# The stages that can be looked at.
+# The stages that --dump shows.
 DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "sass")
 
 USAGE = Usage(
@@ -243,7 +243,7 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
 
 
 def _cells(file: str, target: str, kernel: str, each: Resources | None) -> list[str]:
-    """A row of the table: a kernel of a file, or a file for which there is no cubin or one that says nothing of it."""
+    """A row of the table: a kernel of a file; `each` is None if there is no cubin or it states no resources."""
     if each is None:
         return [file, kernel, target, *["-"] * len(_NUMBERS)]
     counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
@@ -264,10 +264,10 @@ class CompiledOutput(NamedTuple):
 
 
 class CompileBackend:
-    """One that compiles.
+    """A way to compile.
 
-    `others` are the options that only the other one has, `other` what that is and what to do.  `is_whole` says whether
-    all kernels of a module come as one.
+    `others` are the options that only the other way has, `other` names it and its remedy in the error.  `is_whole` is
+    true if it compiles all kernels of a module together.
     """
 
     name = others = other = ""

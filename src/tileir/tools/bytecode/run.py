@@ -169,7 +169,7 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
 
 
 class _Observation:
-    """What observes the launch, as the command line asks."""
+    """The observers of a launch that the command line requests."""
 
     def __init__(self, given: Arguments, grid: tuple[int, ...], unwritten: list[Any]) -> None:
         from tileir.execute.observing.observer import Observer, Observers
@@ -203,7 +203,7 @@ class _Observation:
         return [finding_facts(each, path) for report in self._reports for each in SanitizerError(report).diagnostics]
 
     def print_reports(self, kernel: str, engine: Backend | None, quiet: bool) -> None:
-        """Print what was found, or that nothing was and what was not looked for."""
+        """Print what was found, or that nothing was and what was not checked."""
         for report in self._reports:
             report.kernel = report.kernel or kernel
             if report or report.notes:
@@ -225,7 +225,7 @@ _OBSERVING = {"trace": "observer", "watch-nan": "observer", "sanitize": "sanitiz
 
 
 def _engine(given: Arguments) -> Backend | None:
-    """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
+    """The requested backend, None for the default; options that it does not have are errors."""
     if given.has("fast") and given.has("exact"):
         raise ToolFailure("--exact and --fast contradict each other: use one of them")
     if given.has("time"):

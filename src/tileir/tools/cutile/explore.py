@@ -143,14 +143,14 @@ def _script(given: Arguments) -> Exploration:
 
 def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[object] = ()) -> Exploration:
     """A launch as a page; `parts` are its kernel, grid, arguments and entry, and the title of the page."""
-    # Imported here: mistakes of the command line are reported sooner.
+    # Imported here: errors of the command line are reported sooner.
     from tileir.execute.recording.file_reader import load as load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.opening import launch_of, opened
 
     launch = launch_of(*parts)
-    # A page that is given away says nothing of directories, unless it must.
+    # A page may be shared: it shows directories only where names are equal.
     compared = given.values("compare")
     names = [os.path.basename(path) for path in compared]
     others = {}

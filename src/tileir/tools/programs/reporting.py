@@ -1,6 +1,6 @@
 """Findings of many files: which files, in how many processes, and how they are written.
 
-`tileir check` and `tileir lint` share this; each brings a function that finds what there is in one file.
+`tileir check` and `tileir lint` share this; each passes a function that checks one file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FEW_PROGRAMS = 8
 # Files that a process takes at a time.
 _CHUNK = 8
 
-# The level of a rule where nothing else is said, what it is about, and more about it.
+# The default level of a rule, its subject, and an explanation.
 Described = tuple[str, str, str]
 
 
@@ -105,7 +105,7 @@ class Writer:
     def shown(self, diagnostic: Diagnostic, path: str, rule: str, offset: int = -1) -> str:
         """A finding in a file, as it is written; `offset` is where it is in bytecode, if that is known."""
         name = name_of(path)
-        # Each format is imported when it is asked for.
+        # Import each format on demand.
         if self.format == "json":
             import json
 

@@ -222,7 +222,7 @@ def infinite(parts: Sequence[Number]) -> Number:
 
 
 def quarter_turns(x: Number) -> tuple[Number, Number]:
-    """The number of quarter turns of x half turns, and the angle that is left."""
+    """The number of right angles in x * pi, and the angle that is left."""
     x = x.apply("remf", x.number(2))
     turns = rint(x * 2)
     angle = (x - turns * 0.5) * math.pi
@@ -240,7 +240,7 @@ def cospi(x: Number) -> Number:
 
 
 def quadrant(turns: Number, sine: Number, cosine: Number) -> Number:
-    """The sine of an angle and so many quarter turns."""
+    """The sine of an angle plus `turns` right angles."""
     found = (turns & 1).equals(0).choose(sine, cosine)
     return (turns & 2).equals(0).choose(found, -found)
 
