@@ -20,7 +20,7 @@ _MOST_ROWS: Final = 16
 
 
 def meaning_of(node: Node, printer: FirstLinePrinter) -> str:
-    """What a node stands for, in words."""
+    """The text that explains a node."""
     if node.operation is not None:
         return printer.first_line(node.operation)
     if node.operand is not None:
@@ -64,7 +64,7 @@ class Listing:
         self.nodes.append(None)
 
     def _failure(self, position: int) -> None:
-        """Say where reading ended, before the first byte that was not read."""
+        """Add the errors that ended the reading, before the first byte that was not read."""
         found = self.found
         if found.messages and not self.failed and position >= found.failure:
             self.failed = True

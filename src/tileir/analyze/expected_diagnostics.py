@@ -1,4 +1,4 @@
-"""Compares what a tool reports with what the text itself says it should: MLIR's `-verify-diagnostics`.
+"""Compares what a tool reports with what comments of the text expect: MLIR's `-verify-diagnostics`.
 
 A comment names a finding: its severity, where (`@above`, `@below`, `@+N`, `@-N`, `@unknown`, or its own line) and a
 part of its text.
@@ -26,7 +26,7 @@ _DESIGNATOR = re.compile(
 
 @dataclass(slots=True)
 class _Expectation:
-    """One comment: what it asks for, and whether that was seen.  Line 0 stands for an unknown location."""
+    """One comment: the expected finding, and whether it was seen.  Line 0 stands for an unknown location."""
 
     severity: str
     line: int

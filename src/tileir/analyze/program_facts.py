@@ -27,7 +27,7 @@ _MOST_SHOWN = 12
 
 
 def file_facts(name: str, data: bytes) -> dict[str, Any]:
-    """What the outside of a file says, also of one whose inside cannot be read."""
+    """What the envelope of a file shows, also of one whose contents cannot be read."""
     facts: dict[str, Any] = {"file": name, "bytes": len(data), "kind": "text"}
     if not is_bytecode(data):
         return facts

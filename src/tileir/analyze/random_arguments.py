@@ -179,7 +179,7 @@ class _Search:
         return grid
 
     def _extend(self, numbers: dict[Value, int], reach: TrialObserver) -> None:
-        """Make tensors larger where even the first tile block wants a tile that they do not have."""
+        """Make tensors larger where even the first tile block accesses a tile outside of them."""
         grew = False
         for parameter, extent in reach.extents.items():
             if parameter in numbers and numbers[parameter] < extent <= _MOST_EXTENT:

@@ -45,7 +45,7 @@ class ValueDifference:
     value: int
     difference: Difference
     wrong: bool
-    """Whether the difference is one that counts: `Comparison.criterion` says which do."""
+    """Whether the difference counts by `Comparison.criterion`."""
 
     def __repr__(self) -> str:
         return f"<ValueDifference: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"

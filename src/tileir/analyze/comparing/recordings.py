@@ -106,7 +106,7 @@ class ValueComparison(Comparison):
 
     def __init__(self, recording: Recording) -> None:
         super().__init__(recording)
-        # Of each recording the tile block last asked for, and its values.
+        # For each recording the last requested tile block, and its values.
         self._collected: dict[Recording, tuple[int, BlockValues]] = {}
 
     @abstractmethod

@@ -39,7 +39,7 @@ def estimate(
     else:
         found = _on_gpu(entry, work, target, names, assemble)
     if work.unknown:
-        # Said first of a time that stands for a part of the launch: a matrix product without its loop looks fast.
+        # The first reason, as the time covers only a part of the launch: a matmul without its loop looks fast.
         found.reasons.insert(0, "at least: what is not known before it runs is not counted, see the notes")
     return found
 

@@ -13,11 +13,11 @@ from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTE
 MEMORY_SHARE: Final = 0.92
 """Of the peak of memory, what kernels that do nothing else reach."""
 MATRIX_SHARE: Final = 0.80
-"""Of the peak of matrix products; power and clocks set it more than the code does."""
+"""Of the peak of matmuls; power and clocks set it more than the code does."""
 ISSUE_SHARE: Final = 0.85
 """Of the instructions that could begin in each clock of a multiprocessor, how many do."""
 LATENCY: Final = 0.65e-6
-"""Seconds from a load to what it gives, if that comes from memory."""
+"""Seconds from a load to its result, if that comes from memory."""
 EXCHANGE: Final = 300
 """Clocks in which the warps of a tile block come to one result and wait for each other."""
 CHAIN: Final = 3
@@ -38,13 +38,13 @@ _SPECIAL_LANES: Final = 16
 _L2_BYTES: Final = 64
 """Bytes that a multiprocessor takes from the level-2 cache in each clock."""
 _L2_OF_WHOLE: Final[dict[str, int]] = {"a100": 5120}
-"""Bytes that the level-2 cache gives in each clock, where that is published and less (A100: its whitepaper, 2020)."""
+"""Bytes of the level-2 cache in each clock, where the published rate is lower (A100: its whitepaper, 2020)."""
 _DOUBLE_FUNCTION: Final = 25
 """Instructions of f64 for an element of an operation that has none of its own."""
 
 
 class Instructions(NamedTuple):
-    """What a launch issues outside of matrix products, over all tile blocks: instructions for one element each."""
+    """What a launch issues outside of matmuls, over all tile blocks: instructions for one element each."""
 
     issued: float
     special: float

@@ -1,8 +1,8 @@
 """How many tile blocks a multiprocessor holds at once, and what the grid comes to.
 
-A tile block is a thread block of the code that NVIDIA's assembler makes.  A multiprocessor gives it registers, in units
-of 256 for each warp and an even share of its four parts, and shared memory, in units of 128 bytes and 1 KiB more for
-the system (the CUDA occupancy calculator's rules).
+A tile block is a thread block of the code that NVIDIA's assembler makes.  A multiprocessor allocates registers, in
+units of 256 for each warp and an even share of its four parts, and shared memory, in units of 128 bytes and 1 KiB more
+for the system (the CUDA occupancy calculator's rules).
 """
 
 from __future__ import annotations

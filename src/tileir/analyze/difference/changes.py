@@ -272,7 +272,7 @@ def summary_of(changes: list[ProgramChange]) -> str:
     changed = [each for each in changes if each.kind == "changed"]
     if changed:
         counts[f"changed: {_frequent_details(changed)}"] = len(changed)
-    # Only the first count says what is counted.
+    # Only the first count names the unit.
     counted = [f"{count} {what}" for what, count in counts.items() if count]
     if counted:
         count, _, what = counted[0].partition(" ")

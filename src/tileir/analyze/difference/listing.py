@@ -104,7 +104,7 @@ class Listing:
         return place["text"] if place is not None else operation.declaration.mnemonic
 
     def place(self, operation: Operation | None) -> dict[str, Any] | None:
-        """The line at which an operation of either program begins, counted from 1, and what it says."""
+        """The line at which an operation of either program begins, counted from 1, and its text."""
         for placed in (self._left, self._right):
             number = placed.starts.get(operation) if operation is not None else None
             if number is not None:
@@ -147,7 +147,7 @@ MarkedText = tuple[str, bool]
 
 
 def marked_words(left: str, right: str) -> tuple[list[MarkedText], list[MarkedText]]:
-    """Two lines in pieces, those marked that only one of them has."""
+    """The parts of two lines, marked if the other line lacks them."""
     words, others = _WORD.findall(left), _WORD.findall(right)
     if len(words) > _MOST_WORDS or len(others) > _MOST_WORDS:
         return [(left, True)], [(right, True)]
@@ -159,7 +159,7 @@ def _pieces(words: list[str], common: set[int]) -> list[MarkedText]:
     differs = [place not in common for place in range(len(words))]
     for place, word in enumerate(words):
         if not word.strip():
-            # A space is different only between words that are.
+            # A space differs only between two differing words.
             differs[place] = 0 < place < len(words) - 1 and differs[place - 1] and differs[place + 1]
     return [
         ("".join([word for word, _ in together]), differ)
@@ -178,7 +178,7 @@ _COLORS: Final[dict[Mark, str]] = {
     "moved here": "\033[36m",
 }
 _REVERSE: Final = "\033[7m"
-"""Of words that are different in a changed line, besides the color of the line."""
+"""For differing words, besides the color of their line."""
 _LEAST_WIDTH: Final = 40
 
 

@@ -128,7 +128,7 @@ def _uses_table(uses: list[Use], with_name: bool = False) -> tuple[str, list[Tab
 def enum_page(kind: EnumKind) -> Page:
     """An enumeration: its keywords with their bytes, and the operations that take it."""
     uses = uses_of_kind(kind)
-    # An enumeration of draft operations alone has no place in the bytecode.
+    # An enumeration of draft operations alone has no encoding in bytecode.
     public = not uses or any(not operation.draft_only for operation, _ in uses)
     rows = []
     for keyword, value in kind.values.items():
@@ -177,7 +177,7 @@ def version_entries() -> list[Entry]:
 
 
 def version_page(version: Version) -> Page:
-    """What a version of the dialect brought."""
+    """What a version of the dialect added."""
     declared = operations()
     new = [d for d in declared if d.since == version and not d.is_builtin]
     is_first = version == V13_1
@@ -283,7 +283,7 @@ def written_type_section(text: str) -> Section:
 
 
 def type_facts(type: Type) -> list[tuple[str, str]]:
-    """What a type says about its values: names of facts, and the facts."""
+    """What follows from a type: names of facts, and the facts."""
     if isinstance(type, TileType):
         count = prod(type.shape)
         facts = [("shape", _shape(type.shape)), ("element", f"`{type.element.spelling}`"), ("elements", str(count))]

@@ -1,7 +1,7 @@
 """What would remove a finding, as changes of the text it was read from.
 
-A fix names operations; `text_edits` finds where they stand, unless they say that they come from elsewhere (`loc(..)`).
-Every fix is safe: the program does the same with it, or what the finding says it was meant to do.
+A fix names operations; `text_edits` finds their text, unless their location is elsewhere (`loc(..)`).  Every fix is
+safe: the program does the same with it, or what its author meant according to the finding.
 """
 
 from __future__ import annotations

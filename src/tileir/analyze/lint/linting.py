@@ -98,7 +98,7 @@ def lint_steps(
 
 
 def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[LintFinding]:
-    """From the top of the text to its end; those without a place come last, in the order of the program."""
+    """Findings by their position in the text; those without one come last, in the order of the program."""
     order: dict[Operation | None, int] = {operation: number for number, operation in enumerate(operations)}
 
     def key(finding: LintFinding) -> tuple[int, int, int, str]:
@@ -233,7 +233,7 @@ class FixedText:
 
 
 def fixed_text(text: str, read: Callable[[str], Operation | None], settings: LintSettings) -> FixedText:
-    """A text with its fixes made; `read` gives the verified program of a text, or None if it is none.
+    """A text with its fixes made; `read` returns the verified program of a text, or None if it is none.
 
     A round of fixes whose text is no longer a correct program is not made.
     """

@@ -92,7 +92,7 @@ class Subject:
         return [each for declaration in declarations for each in self._by_declaration.get(declaration, ())]
 
     def places(self, access: Operation) -> list[Value]:
-        """The values that say where in memory an access goes: pointers, or a view and its indices."""
+        """The values that determine the address of an access: pointers, or a view and its indices."""
         leading = access.declaration.reads or access.declaration.writes
         values = access.operand_group(leading) if leading is not None else []
         return [*values, *access.index] if access.declaration in _VIEW_ACCESSES else values

@@ -1,6 +1,6 @@
-"""Tests of candidates: a command is run on them, or a question is asked in a child process.
+"""Tests of candidates: a command runs on them, or a question is answered in a child process.
 
-A question is a function of a candidate that answers in words.  Whatever ends its process is only an answer.
+A question is a function from a candidate to a text.  If it ends its process, that is an answer as well.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Ended(NamedTuple):
 
 @dataclass(eq=False)
 class CommandTest(Generic[Subject]):
-    """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one.
+    """The test of a search: a command runs on every candidate, and `judge` decides whether its end is interesting.
 
-    `write` gives the contents of a file, or None for what cannot be written.  Any number of threads may test.
+    `write` returns the contents of a file, or None for what cannot be written.  Any number of threads may test.
     """
 
     words: list[str]
@@ -105,7 +105,7 @@ Question = Callable[[Subject], str]
 DIED: Final = "died: "
 TOOK_TOO_LONG: Final = "took too long"
 RAISED: Final = "raised: "
-"""What the answers begin with that no question gives."""
+"""Prefixes of answers that no question returns."""
 _MEMORY: Final = 16 << 30
 """Of address space, beyond what this process has: a GPU's driver reserves more than that."""
 _LONGEST: Final = 1 << 16
@@ -113,7 +113,7 @@ _LONGEST: Final = 1 << 16
 
 @dataclass(eq=False)
 class ObservationTest(Generic[Subject]):
-    """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
+    """The test of a search: a child answers a question, and `judge` decides whether the answer is interesting."""
 
     question: Question[Subject]
     judge: Callable[[str], bool]
@@ -157,7 +157,7 @@ class ObservationTest(Generic[Subject]):
 
 
 def _answer(question: Callable[[Any], str], candidate: object) -> None:
-    """Ask the question, in the child, and report the answer."""
+    """Compute the answer, in the child, and report it."""
     limit_resource("RLIMIT_AS", address_space() + _MEMORY)
     faulthandler.disable()
     report({"answer": _asked(question, candidate)[:_LONGEST]})
@@ -170,11 +170,11 @@ def _asked(question: Callable[[Any], str], candidate: object) -> str:
         return f"{RAISED}{type(error).__name__}: {error}"
 
 
-# --- ready-made questions: what a check says of a program, what passes and engines do with it ---
+# --- ready-made questions: what a check reports about a program, what passes and engines do with it ---
 
 FINE: Final = "fine"
 REPORTS: Final = "reports: "
-"""An error in words for the user, which is no crash."""
+"""A reported error, which is no crash."""
 CRASHED: Final = "crashed: "
 """An exception that no user should see."""
 DIFFERENT: Final = "results differ"
@@ -182,7 +182,7 @@ GONE: Final = "there is no such kernel"
 
 
 def ask_check(program: Program) -> str:
-    """What the verifier says."""
+    """The messages of the verifier."""
     context = VerifyContext()
     verify_operation(program.module, context)
     messages = [diagnostic.message for diagnostic in context.diagnostics]
@@ -214,7 +214,7 @@ def ask_engine(engine: str, words: LaunchDescription) -> Question[Program]:
 
 
 def ask_difference(first: str, second: str, words: LaunchDescription) -> Question[Program]:
-    """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
+    """Whether a launch returns other bits on another engine, and the sanitizer's findings then."""
 
     def question(program: Program) -> str:
         import numpy
@@ -240,7 +240,7 @@ def ask_difference(first: str, second: str, words: LaunchDescription) -> Questio
 
 
 def same_difference(answer: str, original: str) -> bool:
-    """Whether an answer says what the original one does, with no findings that the original has not."""
+    """Whether an answer is the same as the original one, with no findings that the original has not."""
     head, _, findings = answer.partition("; findings: ")
     original_head, _, original_findings = original.partition("; findings: ")
     return head == original_head != FINE and set(findings.split(",")) <= {"", *original_findings.split(",")}
@@ -252,12 +252,12 @@ def is_crash(answer: str) -> bool:
 
 
 def kind_of_crash(answer: str) -> str:
-    """A crash without the words that depend on the program."""
+    """A crash without the parts that depend on the program."""
     return ":".join(answer.split(":")[:2])
 
 
 def _outcome(work: Callable[[], Any]) -> tuple[str, Any]:
-    """How some work ended, in words, and its result."""
+    """How some work ended, as an answer, and its result."""
     try:
         return FINE, work()
     except _Gone:

@@ -150,7 +150,7 @@ def _drop(
 
 
 def _drop_carried(operation: Operation, number: int, carried: _Carried) -> bool:
-    """Drop a carried value: its initial value takes its place, or whatever replaces a result."""
+    """Drop a carried value: its initial value replaces it, or whatever replaces a result."""
     if carried.initial is not None:
         operand, argument = [first + number for first in carried.initial]
         initial = operation.operands[operand]

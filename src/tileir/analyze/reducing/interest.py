@@ -37,7 +37,7 @@ class Interest(NamedTuple):
 
 
 def command(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
-    """A command that ends as `judge` says."""
+    """A command that ends as `judge` accepts."""
     ends: list[Ended] = []
 
     def kept(ended: Ended) -> bool:
@@ -109,7 +109,7 @@ def _observed(
     original: Program | None,
     timeout: float,
 ) -> Interest:
-    """What has the same answer as the original; `missed` says what is wrong if that has none."""
+    """What has the same answer as the original; `missed` is the error if the original has no such answer."""
     first = ""
     test: ObservationTest[Program] = ObservationTest(question, lambda told: same(told, first), timeout)
     if original is not None:

@@ -23,7 +23,7 @@ Subject = TypeVar("Subject")
 Change = Callable[[], Optional[Subject]]  # noqa: UP045
 """Makes a candidate, or None where an edit does not apply."""
 Test = Callable[[Subject], bool]
-"""Says whether a candidate is interesting.  With a method `cancel` it can be ended and raises `Cancelled`."""
+"""Whether a candidate is interesting.  A test with a method `cancel` can be ended and raises `Cancelled`."""
 
 
 class NotInterestingError(TileIRError):
@@ -169,7 +169,7 @@ class Search(Generic[Subject]):
             self._progress(self)
 
     def _first(self, changes: Sequence[Change[Subject]], position: int) -> tuple[int, Subject] | None:
-        """The first change from a position on that gives an interesting candidate."""
+        """The first change from a position on that makes an interesting candidate."""
         waiting: deque[tuple[int, Subject, bytes, Future[bool] | None]] = deque()
         candidates = self._candidates(changes, position)
         while True:

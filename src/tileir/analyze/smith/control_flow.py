@@ -1,6 +1,6 @@
 """Statements with regions: branches and loops that end, with values and the order of memory passed through them.
 
-And what a program says about itself, all of it true: asserts, assumptions, sizes of the grid, what it prints.
+Also what a program states about itself, all of it true: asserts, assumptions, sizes of the grid, what it prints.
 """
 
 from __future__ import annotations

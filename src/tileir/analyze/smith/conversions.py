@@ -159,7 +159,7 @@ def _any_tile(writer: Writer, least_rank: int = 0) -> Tile:
 def _iota(writer: Writer) -> None:
     element = writer.bits.choice(writer.integers)
     count = min(writer.bits.choice((1, 2, 4, 8, 16, 32, 64, 128)), 64)
-    # Lanes that come by another way are kept; this is the operation that was asked for.
+    # `Writer.lanes` reuses earlier ones; this statement always adds the operation.
     writer.know(Tile(writer.value(ops.IOTA, tile_type((count,), element)), 0, count - 1))
 
 

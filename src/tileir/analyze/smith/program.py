@@ -28,7 +28,7 @@ from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerTyp
 from tileir.ir.versions import RELEASED, Version, version_named, version_text
 
 SMITH_STREAM = 1
-"""Which programs the seeds stand for: another number where a seed gives another program than before."""
+"""The version of the map from seeds to programs: it changes when a seed makes another program."""
 DEFAULT_SIZE = 80
 _ENTRY: Attribute = string_attribute("kernel")
 # The name that a module has when it is read from bytecode, which keeps none.

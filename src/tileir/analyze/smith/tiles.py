@@ -1,7 +1,7 @@
 """Random choices; a value of a program and what is known of it: bounds of integers, whether floats may be NaN.
 
 What the dialect leaves undefined or open depends on values: a division by zero, a shift that is too far, the bits of a
-NaN, the order of a sum that rounds.  Statements ask for values of which enough is known, or add the operations that
+NaN, the order of a sum that rounds.  Statements request values of which enough is known, or add the operations that
 make sure of it.
 
 Without a path of tokens two accesses of one tile block have no order.  Every read of memory comes after the last write,
@@ -82,8 +82,8 @@ SMALL_FLOATS: tuple[Type, ...] = tuple([FLOAT_TYPES[name] for name in _SMALL])
 
 
 class Tile:
-    """A tile.  `low` and `high` are bounds: of an integer, read as signed (an i1 as 0 or 1); of a float only where
-    `whole` says that all its elements are integers, none of them -0.0."""
+    """A tile.  `low` and `high` are bounds: of an integer, read as signed (an i1 as 0 or 1); of a float only if
+    `whole` is set: all its elements are integers then, none of them -0.0."""
 
     def __init__(
         self, value: Value, low: int | None = None, high: int | None = None, numeric: bool = True, whole: bool = False

@@ -97,8 +97,8 @@ def _is_plain(subject: Subject, access: Operation) -> bool:
 def _between_rounds(
     subject: Subject, access: Operation, written_in: dict[Operation, list[Operation]]
 ) -> LintFinding | None:
-    """A write that goes to the same place in every round of a loop, which no token orders behind that of the round
-    before; or another access of the loop behind such a write."""
+    """An access to one address in every iteration of a loop, which no token orders after a write of the iteration
+    before."""
     loop = subject.loop_of(access)
     if loop is None or loop not in written_in or not _is_plain(subject, access):
         return None
@@ -238,7 +238,7 @@ _ONE_BLOCK: Final = re.compile(r"(?://.*\n)*?// tileir: .*--grid[ =]1(?:,1)*(?![
 
 
 def _is_for_several(subject: Subject) -> bool:
-    """Whether a kernel asks which tile block it is, and its text does not say that there is one."""
+    """Whether a kernel reads its tile block ID, and no run line in its text sets a grid of one block."""
     location = subject.module.location
     if not subject.operations(ops.GET_TILE_BLOCK_ID):
         return False

@@ -162,7 +162,7 @@ def unused_carried_value(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
-    """Whether an operation does nothing with what a loop carries but pass it on to its own place in the next round."""
+    """Whether an operation only passes a loop-carried value on to its own position in the next iteration."""
     if user.parent is not argument.block or user.declaration is not CONTINUE:
         return False
     return all(place == index for place, value in enumerate(user.operands) if value is argument)
