@@ -40,7 +40,7 @@ if hasattr(os, "register_at_fork"):
 class CollectorPaused:
     """Makes collections rare within a `with`; pauses may nest, and overlap in threads.
 
-    There is no lock: threads that begin and end pauses at the same moment at worst end one too early.
+    There is no lock: if two threads begin or end pauses at the same time, at worst one pause ends too early.
     """
 
     def __enter__(self) -> None:

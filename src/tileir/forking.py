@@ -120,7 +120,7 @@ def _before() -> None:
 
 
 def _take(lock: Any) -> BaseException | None:
-    """Take a lock in spite of interrupts: the fork takes place whatever is raised, which can only be told about."""
+    """Take a lock despite interrupts, and return the last one: the fork happens anyway, so it is raised afterwards."""
     interrupt: BaseException | None = None
     while True:
         try:

@@ -24,7 +24,7 @@ from tileir.text.types import DIALECT_TYPES, has_aliases
 
 # The most tokens before an edit that it may change: `1.5e+` and what follows are four.
 _BEFORE: Final = 5
-# Empty tokens at the end, so that looking ahead never runs out.
+# Empty tokens at the end, for the parser's lookahead.
 _EMPTY: Final = 3
 # The parser's lookahead: the statement before a function may depend on these tokens of the function.
 _AHEAD: Final = 3

@@ -18,7 +18,7 @@ from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.text.names import Naming
 
-# What is longer is cut where it is spelled.
+# Longer names are cut off where they are spelled.
 _LONG_NAME: Final = 1 << 16
 _NOTHING: Final[frozenset[str]] = frozenset()
 

@@ -366,7 +366,7 @@ def _name_outside(operation: Operation, printer: Printer) -> None:
 def print_disassembly(module: Operation, debug_info: bool = False, version: Version = NEWEST) -> str:
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end.
 
-    A module of a public preview keeps its wrapper, whose attribute says that it is one.
+    A module of a public preview keeps its wrapper, whose attribute marks it as one.
     """
     if PREVIEW in module.attributes:
         return print_operation(module, debug_info=debug_info, version=version)

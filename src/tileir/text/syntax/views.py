@@ -236,7 +236,7 @@ class ViewAccess(Custom):
         named = {each.name for each in declaration.operands}
         # The name of the tile operand that is stored or reduced.
         self.moved: str = "value" if "value" in named else "tile"
-        # The attribute that says how values are combined.
+        # The attribute for how values are combined.
         combining = [each for each in declaration.attributes if each.name in ("mode", "reduction")]
         self.combining: AttributeDeclaration | None = combining[0] if combining else None
 
