@@ -21,7 +21,7 @@ from tileir.execute.errors import EmulationError
 
 
 def _in_mode(function: Any, on_device: Callable[..., Any]) -> Any:
-    """A function that torch calls, run within the mode; its arguments are of the device where `on_device` says so."""
+    """A function that torch calls, run within the mode; its arguments are on the device if `on_device` returns true."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:

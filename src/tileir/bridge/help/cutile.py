@@ -1,4 +1,4 @@
-"""The mistakes that cuTile's compiler refuses."""
+"""Errors of cuTile's compiler."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _rank(group: int, filler: str, *, in_front: bool) -> Correction:
 
 
 def _logic(place: Place) -> Changes:
-    """`&`, `|` and `~` in the place of `and`, `or` and `not`."""
+    """`&`, `|` and `~` instead of `and`, `or` and `not`."""
     text = place.line.strip()
     try:
         tree = ast.parse(text + (" pass" if text.endswith(":") else ""))

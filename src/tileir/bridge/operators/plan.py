@@ -73,7 +73,7 @@ class Plan:
         self._inner: Plan | None = inner if isinstance(inner, Plan) else None  # Of a backward that is an operator.
         self.needed: list[str] = [] if backward is None else self._backward_parameters(backward)
 
-    # --- what the operator's maker gave ---
+    # --- the arguments of `custom_op` ---
 
     def _outputs(self, given: Any) -> dict[str, Any]:
         if isinstance(given, Mapping):
