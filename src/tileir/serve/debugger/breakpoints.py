@@ -56,7 +56,7 @@ class BreakpointSpec:
 
 @dataclass(eq=False)
 class Breakpoint:
-    """A breakpoint of one launch; `message` says where it was placed, or why it could not be."""
+    """A breakpoint of one launch; `message` is its location, or why it has none."""
 
     number: int
     spec: BreakpointSpec
@@ -112,7 +112,7 @@ class Breakpoints(dict[int, Breakpoint]):
         return self.place(BreakpointSpec(kind, what, line, **options))
 
     def place(self, spec: BreakpointSpec, number: int = 0) -> Breakpoint:
-        """Place a breakpoint, with a number or the next one; one that has no location is there too, and says why."""
+        """Place a breakpoint, with a number or the next one; one without a location is listed too, with the reason."""
         number = number or self._next
         self._next = max(self._next, number + 1)
         found = self[number] = Breakpoint(number, spec)

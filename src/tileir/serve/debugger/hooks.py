@@ -237,7 +237,7 @@ class HookMaker:
     def _reach(
         self, breakpoint: Breakpoint, known: Known, block: TileBlock, position: Position, given: HookValues
     ) -> Stop | None:
-        """A breakpoint is reached: the stop, if its tile block, condition and hit count say so."""
+        """Handle a breakpoint that is reached: the stop, if its tile block, condition and hit count match."""
         if breakpoint.block is not None and block.id != breakpoint.block:
             return None
         lookup: Lookup = partial(self._value, known, given, block)
@@ -246,7 +246,7 @@ class HookMaker:
             if breakpoint.condition is not None and not breakpoint.condition.is_true(lookup):
                 return None
         except BadExpression as error:
-            # The user wants to know, and where.
+            # Stop, to report the error and its location.
             text = f"the condition '{breakpoint.spec.condition}' fails: {error.message}"
             return Stop("breakpoint", position, text, numbers)
         hits = self._hits[breakpoint.number] = self._hits.get(breakpoint.number, 0) + 1

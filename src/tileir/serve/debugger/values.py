@@ -1,7 +1,7 @@
 """Values and accesses as text: tiles with their range and first elements, pointers as elements of arrays, views.
 
 `formatted` has the formats of gdb: `x` hexadecimal, `d` and `u` decimal, `o` octal, `t` binary, `f` as a float.
-`accesses_since` says what steps read and write: which elements of which array, and what writes change.
+`accesses_since` lists what steps read and write: which elements of which array, and what writes change.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A page that needs no server: the answers to what can be asked in it are inside.
+"""A page that needs no server: it carries the answers to its questions.
 
-What belongs to the whole launch is there for certain: summary, forms, findings, costs, accesses.  Values belong to a
-tile block at a step, and all of a large launch would be gigabytes: those of as many blocks are carried as fit, and the
-page says which.
+What belongs to the whole launch is always there: summary, representations, findings, costs, accesses.  Values belong to
+a tile block at a step, and all of a large launch would be gigabytes: those of as many blocks are carried as fit, and
+the page lists them.
 
 Answers are in bundles, each JSON that is compressed by gzip and written as base64: one for each question, and one for
 each tile block, which `assets/data.js` looks answers up in.
@@ -20,7 +20,7 @@ from tileir.browser.one_file import packed
 from tileir.serve.explorer.questions import Answer, Answering, QuestionError
 
 SIZE = 16 << 20
-"""How large a page becomes by the values it carries, in bytes, unless told otherwise."""
+"""The default size of a page, in bytes, up to which it carries values."""
 
 SHARED_TARGETS = ("h200", "a100", "h100", "b200", "rtx5090", "cpu")
 """Whose costs an exported page carries, unless others were chosen: compiling for each takes a while."""
@@ -63,7 +63,7 @@ class _Exporting:
         self._first_accesses: Answer | None = None
 
     def exported(self) -> ExportedPage:
-        # Compilers make some of the forms and costs, while this process asks the recording.
+        # Compilers make some of the representations and costs, while this process reads the recording.
         with ThreadPoolExecutor(2) as others:
             forms = others.submit(self._carried_forms)
             costs = others.submit(self._carried_costs)
@@ -77,7 +77,7 @@ class _Exporting:
         self._summary["notes"] = [*self._summary["notes"], *self._notes]
         self._bundles["summary"] = packed(self._summary)
         title = f"{self._summary['kernel']}: tileir explorer"
-        # In one order, whatever was added first: the same launch gives the same page.
+        # Sorted, so that the same launch makes the same page.
         bundles = dict(sorted(self._bundles.items()))
         text = one_file.page("tileir.serve.explorer", title, {"bundles": bundles})
         return ExportedPage(text, carried, self._notes)
@@ -85,7 +85,7 @@ class _Exporting:
     # --- what belongs to the whole launch ---
 
     def _carried_forms(self) -> list[Answer]:
-        """The forms of the summary, each with the reason if it cannot be made."""
+        """The representations of the summary, each with the reason if it cannot be made."""
         found: list[Answer] = []
         for form in self._summary["forms"]:
             asked: dict[str, str | int] = {"id": form["id"]}
@@ -98,7 +98,7 @@ class _Exporting:
         return found
 
     def _carried_costs(self) -> list[Answer]:
-        """Costs on the targets that most ask for, or on those that were chosen, which are few."""
+        """Costs on the most frequent targets, or on those that were chosen, which are few."""
         targets = self._summary["targets"]
         if len(targets) > len(SHARED_TARGETS):
             targets = [target for target in targets if target["id"] in SHARED_TARGETS]
@@ -127,7 +127,7 @@ class _Exporting:
         self._summary["recording"] = {**self._summary["recording"], "accesses": kept}
 
     def _add_arrays(self) -> None:
-        """Conflicts, and arrays that stay as they were, at any moment of the launch."""
+        """Conflicts, and arrays that are the same at every step of the launch."""
         order = _numbers(self._summary["recording"]["order"])
         for array in self._summary["arrays"]:
             self._add("conflicts", {"array": array["id"]})

@@ -35,7 +35,7 @@ class KernelProof:
 
 
 def proof_actions(document: Document, area: lsp.Range) -> Iterator[lsp.CodeAction]:
-    """The action for the kernel at a place of a program without errors."""
+    """The action for the kernel around an offset in a program without errors."""
     node = document.syntax.operation_at(document.offset(area.start))
     if node is None or document.analysis.has_errors:
         return
@@ -71,7 +71,7 @@ def proof_of(text: str, kernel: str, seconds: float = SECONDS) -> KernelProof:
 
 
 def diagnostics(document: Document, proof: KernelProof) -> list[TextDiagnostic]:
-    """What is refuted, at its place in the text that was proved."""
+    """What is refuted, at its position in the text that was proved."""
     found: list[TextDiagnostic] = []
     for question, answer in proof.answers.items():
         finding = answer.get("finding")

@@ -100,7 +100,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
 
     @_command("block", "thread", usage="[N | X,Y,Z]")
     def _block(self, rest: str) -> None:
-        """Go to a tile block, where it stands or begins; without a number, say which one it is."""
+        """Go to a tile block, where it stands or begins; without a number, print the current one."""
         debugger = self.running
         if not rest:
             block, step = debugger.position

@@ -42,7 +42,7 @@ Function = Callable[[Any, str], None]
 
 
 class BadCommand(Exception):
-    """A command cannot be carried out; the message says why."""
+    """A command cannot be carried out; the message explains why."""
 
 
 @dataclass

@@ -35,7 +35,7 @@ _pools: Final[WeakKeyDictionary[Document, Pool]] = WeakKeyDictionary()
 
 
 class Cursor:
-    """A place in a text where something is typed.
+    """The position in a text where something is typed.
 
     `prefix` is the word before the cursor, `start` where it begins.  `node` is the statement that continues there, None
     where a new one begins, in `region`; then `results` are the tokens that name its results, if there are some.

@@ -176,7 +176,7 @@ def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, vers
 
 
 def _placeholder(declaration: OperationDeclaration, part: Part, text: str, version: Version) -> Placeholder:
-    """A text of a part; of a keyword with those that may stand in its place."""
+    """A text of a part; of a keyword with the other legal ones."""
     if part.enumeration is None or part.attribute is None:
         return Placeholder(text)
     words = legal_keywords(declaration, part.attribute, version)

@@ -255,7 +255,7 @@ def _shapes(
 
 
 def _extents(call: ast.Call, member: Member) -> list[ast.expr]:
-    """What a call gives for the shape of a tile."""
+    """The argument of a call that is the shape of a tile."""
     given: ast.expr | None = None
     for position, parameter in enumerate(member.parameters):
         if parameter.name in _SHAPES:

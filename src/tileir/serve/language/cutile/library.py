@@ -52,7 +52,7 @@ class Library:
 
     members: dict[str, Member]
     accepted: frozenset[type[ast.AST]]
-    """The statements and expressions that kernels may have; empty if this version does not say it."""
+    """The statements and expressions that kernels may have; empty if this version does not list them."""
 
 
 @cache

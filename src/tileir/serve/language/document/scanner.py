@@ -21,11 +21,11 @@ from tileir.text.edits import TokenChange, TokenText
 CLOSING_OF = {"(": ")", "[": "]", "{": "}", "<": ">"}
 CLOSING = frozenset(CLOSING_OF.values())
 _OPENING_OF = {closing: opening for opening, closing in CLOSING_OF.items()}
-# Words that continue an operation on another line, besides those that an `=` follows.
+# Keywords that continue an operation on another line, besides those that an `=` follows.
 _CONTINUING = frozenset(
     ["else", "loc", "attributes", "iter_values", "to", "step", "in", "at", "weak", "relaxed", "acquire", "release"]
 )
-# How far the scanner looks ahead of a token before it decides what the token is.
+# The scanner's lookahead: tokens that it reads before it decides what a token is.
 _AHEAD = 3
 
 

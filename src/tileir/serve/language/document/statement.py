@@ -63,7 +63,7 @@ class Part:
 
 @dataclass
 class FormatPart:
-    """A piece of a format: the parts that it may begin and end with, and those that it cannot be without.
+    """A part of a format: the parts that it may begin and end with, and those that it cannot be without.
 
     Of several choices `required` has the first.
     """

@@ -51,7 +51,7 @@ class Name:
 
 
 class Edit(NamedTuple):
-    """A piece of a text, from a character to another one, and what replaces it."""
+    """A part of a text, from a character to another one, and what replaces it."""
 
     start: int
     end: int

@@ -74,9 +74,9 @@ class Problem:
     def respell(
         self, start: int, word: str, words: Iterable[str], most: int = 3, cutoff: float = 0.6, sigil: str = ""
     ) -> list[Fix]:
-        """Words that are spelled nearly like one at an offset, the nearest first."""
+        """Fixes that replace a word at an offset by similar ones, the nearest first."""
         known = list(dict.fromkeys(words))
-        # Words that differ only in case are close, however short they are.
+        # Equal except for case is close, however short the word is.
         close = [other for other in known if other.lower() == word.lower()]
         close += [other for other in close_names(word, known, most, cutoff) if other not in close]
         found = [sigil + other for other in close if other != word][:most]

@@ -112,7 +112,7 @@ class _Layout:
     def _inside(self, token: int, written: str) -> str:
         """What stands before a token that continues an operation."""
         if not self._levels:
-            # Tokens of nothing that could be told apart stay as they are, but for blanks at the ends of lines.
+            # Tokens of no known operation stay as they are, but for blanks at the ends of lines.
             return self._line(token, written, self._depth) if "\n" in written or not token else written
         level = self._levels[-1]
         text = self._tokens[token]
@@ -155,7 +155,7 @@ class _Layout:
         """Blanks, lines and comments between two tokens, with lines at an indentation, the last one at another.
 
         A comment behind a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
-        the first or the last and is not wanted there; `begins` tells that nothing stands before.
+        the first or the last and does not belong there; `begins` is true if nothing stands before.
         """
         lines = written.split("\n")
         pieces: list[str] = []

@@ -133,7 +133,7 @@ class Trials:
         counts, key = Counter(map(_key, before)), _key(diagnostic)
         if Counter(map(_key, after))[key] >= counts[key]:
             return False
-        # The verifier speaks only where the reader has nothing to say: what it finds now may have been there before,
+        # The verifier runs only where the reader finds nothing: its findings may have been there before,
         # unless it is about what was changed.
         was_unread = any(found.code == _SYNTAX for found in before)
         start = edits[0].start + _growth([edit for edit in cuts if edit.end <= edits[0].start])
@@ -154,7 +154,7 @@ class Trials:
 
     def _functions(self, edits: Sequence[Edit], diagnostic: TextDiagnostic) -> frozenset[OperationNode]:
         """The functions that a fix changes; none if the whole text has to be read."""
-        # What opens or closes regions moves operations to other places.
+        # An edit that opens or closes regions moves operations into others.
         changed = "".join([edit.text + self._syntax.text[edit.start : edit.end] for edit in edits])
         if "{" in changed or "}" in changed:
             return frozenset()
@@ -175,7 +175,7 @@ def _growth(edits: list[Edit]) -> int:
 
 
 def _key(diagnostic: TextDiagnostic) -> str:
-    """What tells findings apart: messages may show an operation with its values numbered."""
+    """The key of a finding: messages may show an operation with its values numbered."""
     return f"{diagnostic.severity}: {_NUMBERED.sub('%', diagnostic.message)}"
 
 
@@ -202,7 +202,7 @@ def names_in_text(analysis: Analysis, node: OperationNode | None = None) -> dict
 def printed(analysis: Analysis, node: OperationNode | None, generic: bool = False) -> Edit | None:
     """The edit that writes an operation as the printer does, up to its first region; None if it cannot be.
 
-    Operations that the reader inserted before it (a conversion, say) have no names in the text: then there is none.
+    Operations that the reader inserted before it (such as a conversion) have no names in the text: then there is none.
     """
     syntax, operation = analysis.syntax, analysis.operation_of(node)
     if node is None or operation is None:

@@ -42,9 +42,9 @@ Span = tuple[int, int, str, int]
 
 
 def semantic_tokens(document: Document, shown: lsp.Range | None = None) -> lsp.SemanticTokens:
-    """The words of the lines of a range, or of a whole document.
+    """The semantic tokens in the lines of a range, or of a whole document.
 
-    The protocol has five numbers for each: places are distances from the word before.
+    The protocol has five numbers for each: positions are distances from the token before.
     """
     start, end = (document.offset(shown.start), document.offset(shown.end)) if shown else (0, len(document.text))
     data: list[int] = []
@@ -64,7 +64,7 @@ def semantic_tokens(document: Document, shown: lsp.Range | None = None) -> lsp.S
 
 
 def _words(document: Document, start: int, end: int) -> Iterator[Span]:
-    """The words of the tokens that begin between two offsets, and of the one before; comments there."""
+    """The spans of the tokens that begin between two offsets, and of the one before; of comments there."""
     syntax, tokens = document.syntax, document.syntax.tokens
     operation: OperationNode | None = None
     known: dict[str, str] = {}
@@ -124,7 +124,7 @@ def _operation_kind(declaration: OperationDeclaration | None) -> tuple[str, int]
 
 @cache
 def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, str]:
-    """What the words that the form of an operation knows are."""
+    """The kind of each keyword in the syntax of an operation."""
     if declaration is None:
         return {}
     known: dict[str, str] = {}
@@ -204,7 +204,7 @@ def _is_stated(document: Document, name: Name, written: OperationNode) -> bool:
     if declaration is None or tokens[written.name][:1] == '"':
         return True
     if declaration.is_control_flow:
-        # Of several results it takes counting to tell which type is whose.
+        # With several results, the written types are hard to match to them.
         return len(written.results) == 1 and tokens[definition + 1] != ":"
     return any(
         part.kind == TYPE and (part.operand is None or part.operand in declaration.results)

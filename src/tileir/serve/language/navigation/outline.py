@@ -29,7 +29,7 @@ _KINDS: dict[OperationDeclaration | None, lsp.SymbolKind] = {
     **dict.fromkeys((REDUCE, SCAN), lsp.SymbolKind.Operator),
 }
 _NAMED = (BUILTIN_MODULE, MODULE, ENTRY, GLOBAL)
-# Longer ones are cut in the outline.
+# Longer ones are cut off in the outline.
 _LONGEST_DETAIL = 120
 # What stands deeper is shown beside what it is in: an answer that holds more in one another cannot be written.
 _DEEPEST = 50
@@ -137,7 +137,7 @@ def folding_ranges(document: Document) -> list[lsp.FoldingRange]:
         for region in operation.regions:
             first = document.line_of(syntax.starts[region.opening])
             if first > begun:
-                # A head on several lines: the parameters of a kernel, say.
+                # The operation begins on several lines, as a kernel with parameters does.
                 found.append(lsp.FoldingRange(begun, first - 1))
             # The line with `}` stays in sight.
             last = document.line_of(syntax.starts[region.closing]) - (syntax.tokens[region.closing] == "}")

@@ -22,7 +22,7 @@ from tileir.text.lexer import unescape
 
 # The most tokens of a location behind an operation.
 _LONGEST_LOCATION = 200
-# By the first character of a name: what may follow it, and the rule in words.
+# By the first character of a name: what may follow it, and the text of the rule.
 _VALUE_RULE = "digits only, or letters, digits and '_', '$', '.', '-', not first a digit"
 _ALIAS_RULE = "a letter or '_', then letters, digits, '_', '$' and '-'"
 _VALUE_NAME = re.compile(r"(?:[0-9]+|[A-Za-z_$.\-][\w$.\-]*)", re.ASCII)
