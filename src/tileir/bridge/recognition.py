@@ -56,7 +56,7 @@ _kinds: Final[dict[int, tuple[ArrayParameter, bool]]] = {}
 
 class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
     """What is known of arrays with an annotation, by dtype, shape, strides, for NumPy's whether they may be written to,
-    and how far behind a multiple of `ALIGNMENT` they begin: the number of their kind, extents and strides as a kernel
+    and how far after a multiple of `ALIGNMENT` they begin: the number of their kind, extents and strides as a kernel
     takes them, and their size.  Tensors of torch have their own dtype, and strides in elements."""
 
     def __init__(self, annotation: Any) -> None:

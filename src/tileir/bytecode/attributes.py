@@ -151,7 +151,7 @@ def _note_number(found: Attribute, reader: ByteReader, start: int, tables: Table
 
 
 def _read_leaf(reader: ByteReader, tables: Tables, whole_tag: int) -> Attribute:
-    """An attribute that is not made of others, behind its tag."""
+    """An attribute that is not made of others, after its tag."""
     tag = whole_tag & 0xFF
     if tag == INTEGER:
         return _read_integer(reader, tables)

@@ -134,7 +134,7 @@ class BodyReader(RegionReader):
         self.next: int = 0
 
     def first_location(self, number: int) -> Location | None:
-        """The location of the function itself; the operations then have theirs behind it."""
+        """The location of the function itself; the operations then have theirs after it."""
         starts = self.debug.function_starts
         if number >= len(starts) or starts[number] >= len(self.debug.indices):
             return None

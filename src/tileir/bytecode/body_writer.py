@@ -270,7 +270,7 @@ class BodyWriter(ByteWriter):
         self.varint(number)
 
     def _write_groups(self, operation: Operation, record: Record, lengths: list[int]) -> None:
-        """Write the operands declared under each name, those of variable number behind their number."""
+        """Write the operands declared under each name, those of variable number after their number."""
         if record.operand_mode == records.COUNTED:
             self.varint(len(operation.operands))
         position = 0

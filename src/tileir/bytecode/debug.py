@@ -176,7 +176,7 @@ class DebugTable(NestedTable):
         return found if isinstance(found, Location) else None
 
     def _decode_positions(self, index: int) -> None:
-        """Decode a line and column of a file in a scope, and those behind it in the same: nearly all locations.
+        """Decode a line and column of a file in a scope, and those after it in the same: nearly all locations.
 
         They share their first bytes.  Other attributes are not decoded here.  Without this, reading a program with
         debug information takes half as long again.
@@ -232,7 +232,7 @@ class DebugTable(NestedTable):
 
     def decode(self, reader: ByteReader) -> Attribute:
         tag = reader.varint("") & 0xFF
-        # Offsets in messages count from behind the tag.
+        # Offsets in messages count from after the tag.
         reader.start = reader.position
         parts: list[Attribute] = []
         strings: list[str] = []
@@ -263,7 +263,7 @@ class DebugTable(NestedTable):
 
 
 def _more(section: ByteReader, message: str) -> None:
-    """NVIDIA's reader needs a byte behind each padding, even for an empty list."""
+    """NVIDIA's reader needs a byte after each padding, even for an empty list."""
     if not section.remaining:
         section.fail(message)
 

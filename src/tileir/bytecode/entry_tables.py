@@ -1,4 +1,4 @@
-"""Tables of entries behind their offsets, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
+"""Tables of entries after their offsets, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
 
 Entries are decoded on first use, because a bad entry that nothing uses is no error.
 """
@@ -28,7 +28,7 @@ class EntryTable:
         self._trace: Trace | None = section.trace if section is not None else None
 
     def read_offsets(self, section: ByteReader, size: int, count: int, what: str = "") -> None:
-        """Read `count` offsets; the entries begin behind them."""
+        """Read `count` offsets; the entries begin after them."""
         self._offsets = read_offsets(section, size, count, what)
         self._data = section.data
         self._start = section.position

@@ -1,4 +1,4 @@
-"""Reading regions in one another, in either layout: what comes behind the record of an operation."""
+"""Reading regions in one another, in either layout: what comes after the record of an operation."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def _location(line: int, rest: list[str], text: str, path: str) -> Location:
         shown = rest[-2]
         moved = len(shown) - len(shown.lstrip()) - (len(lines[line - 1]) - len(lines[line - 1].lstrip()))
         column = max(rest[-1].index("^") - moved, 0)
-        # That of a header that is missing stands behind its name.
+        # That of a header that is missing stands after its name.
         header = _INCLUDE.match(lines[line - 1])
         column = header.end() if header else column
     offset = sum(map(len, lines[: line - 1])) + column

@@ -105,7 +105,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
         else:
             path.pop()
             if path:
-                # The results of an operation are visible behind it, not inside it.
+                # The results of an operation are visible after it, not inside it.
                 path[-1].visible.update(top.operation.results)
                 path[-1].defined.extend(top.operation.results)
             # The rules about a region's contents take for granted that the contents are sound.

@@ -255,7 +255,7 @@ def _kibibytes(path: str, name: bytes) -> int:
 
 
 def _field(path: str, name: bytes, number: int = 0) -> int:
-    """A number that stands behind the last `name` in a file."""
+    """A number that stands after the last `name` in a file."""
     try:
         with open(path, "rb", buffering=0) as file:
             _, found, after = file.read(4096).rpartition(name)

@@ -213,7 +213,7 @@ class TextOutput:
         self.elide: bool = False
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
-        """The operations of a block, each behind a line end, without an implied terminator."""
+        """The operations of a block, each after a line end, without an implied terminator."""
         raise NotImplementedError
 
     def text(self) -> str:

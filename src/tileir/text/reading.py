@@ -110,7 +110,7 @@ class OperationParser(Parser):
         return _build_operation(self, state, block)
 
     def _parse_location(self, operation: Operation) -> None:
-        """Give an operation the location behind it, and with it the terminators that the text leaves out."""
+        """Give an operation the location after it, and with it the terminators that the text leaves out."""
         try:
             location = self.parse_trailing_location()
         except SyntaxFailure:

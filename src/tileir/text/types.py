@@ -55,7 +55,7 @@ def has_aliases(text: str) -> bool:
 
 
 def _has_word(text: str, first: str) -> bool:
-    """Whether a character stands at the beginning of a text, or behind a blank."""
+    """Whether a character stands at the beginning of a text, or after a blank."""
     position = text.find(first)
     while position > 0 and text[position - 1] not in " \t\n":
         position = text.find(first, position + 1)
@@ -173,7 +173,7 @@ class TypeCursor(Cursor):
                     continue
             else:
                 path[-1].types.append(self.parse_type())
-            # Behind a type, or in a list without any: end as many function types as end here.
+            # After a type, or in a list without any: end as many function types as end here.
             while True:
                 top = path[-1]
                 if top.types and self.accept(","):

@@ -135,7 +135,7 @@ def _line_keys(placed: PrintedLines, shown: Mapping[Operation, Operation]) -> li
 
 
 def _locate(placed: PrintedLines) -> None:
-    """Put the locations that the program states behind its lines."""
+    """Put the locations that the program states after its lines."""
     for operation, line in placed.starts.items():
         location = stated_location(operation.location)
         if location:

@@ -79,7 +79,7 @@ class WrittenText:
             cursor -= 2
 
     def _tokens_of(self, operation: Operation) -> range:
-        """The tokens of an operation without regions, up to the operation behind it; none if they are not known."""
+        """The tokens of an operation without regions, up to the operation after it; none if they are not known."""
         first = self._first_token(operation)
         last = self._first_token(operation.next) if not operation.regions else None
         return range(0) if first is None or last is None else range(first, last)

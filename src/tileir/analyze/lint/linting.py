@@ -111,7 +111,7 @@ def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[Lin
 
 
 #
-# `// tileir: ignore[unused-value]: why`, in cuTile files with `#`.  One behind an operation is for its line, one on its
+# `// tileir: ignore[unused-value]: why`, in cuTile files with `#`.  One after an operation is for its line, one on its
 # own line for the line below, `ignore-file` for the whole file.
 
 _MARK: Final = "tileir:"

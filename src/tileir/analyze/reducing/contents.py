@@ -15,7 +15,7 @@ from tileir.analyze.reducing.search import Change, Kind, Search
 from tileir.bytecode import MAGIC, is_bytecode
 
 _WORD: Final = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"\s*|[\w.$-]+\s*|\s+|.\s*", re.DOTALL)
-"""A word with the blanks behind it."""
+"""A word with the blanks after it."""
 _MOST_BYTES: Final = 1 << 14
 """Of longer files not every byte is tried by itself."""
 _MOST_WORDS: Final = 64

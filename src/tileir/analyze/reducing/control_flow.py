@@ -80,7 +80,7 @@ def _inline_branch(branch: Operation, number: int) -> bool:
         last.set_operands([])
         branch.replace_with(values)
         return True
-    # It ends the block around it: what comes behind is never reached.
+    # It ends the block around it: what comes after is never reached.
     last.detach()
     operations = outer.operations
     for each in operations[operations.index(branch) + 1 :]:

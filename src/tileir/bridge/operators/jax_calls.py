@@ -153,7 +153,7 @@ def _handler(function: Callable[[list[Any], list[Any], dict[str, Any]], None]) -
     def handle(address: int) -> Any:
         _, extension, api, _, stage, *rest = _words(address, 21)
         if extension and _words(extension, 2)[1] & _INT == _METADATA:
-            # Behind the record prefixes of the metadata, or of the API, and of the version in it.
+            # After the record prefixes of the metadata, or of the API, and of the version in it.
             major = c_int.from_address(api + 32).value if api else 0
             (c_int * 2).from_address(_words(extension, 4)[3] + 24)[:] = [major, 1]
             return None

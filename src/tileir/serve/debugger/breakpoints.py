@@ -213,7 +213,7 @@ class LaunchBreakpoints(Breakpoints):
         return list(dict.fromkeys([self.computing(number) for number in self._names.numbers.get(name, [])]))
 
     def _place_data(self, found: Breakpoint, name: str) -> None:
-        """Behind what changes or reads an element of an array (`c[3, 4]`) or a value (`acc`); before what uses a
+        """After what changes or reads an element of an array (`c[3, 4]`) or a value (`acc`); before what uses a
         value."""
         access = found.spec.access
         found.element = self._names.element(name)

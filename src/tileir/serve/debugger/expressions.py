@@ -73,7 +73,7 @@ UNCHANGED: Final = "nothing can be changed: a launch that is debugged is what it
 
 # Strings, values printed before ($1), and names of a tile program (%12).
 _SPECIAL: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\$\$?\d*(?![\w$])|%[\w$.#-]+""")
-# Behind an operand `%` divides.
+# After an operand `%` divides.
 _OPERAND: Final = re.compile(r"""(?:[)\]'"}]|(?<!\w)(?!(?:and|or|not|if|else|in)$)\w+)$""")
 
 _GLOBALS: Final = {"__builtins__": {"__import__": __import__}}  # NumPy imports parts of itself when first used.

@@ -187,7 +187,7 @@ class LaunchHistory:
         return self._timeline
 
     def record(self, position: Position) -> None:
-        """Have a position in the recording, and something behind it."""
+        """Have a position in the recording, and something after it."""
         (block, step), index = position, self.stepwise.place(position.block)
         if index >= len(self.recording.blocks) or (not self.is_whole(block) and step >= len(self.steps(block))):
             self.record_block(index, step)
@@ -230,7 +230,7 @@ class LaunchHistory:
         return bool(len(steps)) and self.prepared.program.operations[int(steps[-1])].declaration is RETURN
 
     def is_later(self, one: Position, other: Position) -> bool:
-        """Whether a position comes behind another one, which is recorded, in the order of time."""
+        """Whether a position comes after another one, which is recorded, in the order of time."""
         blocks = self.recording.blocks
         index = blocks.place(one.block)
         if index is None:

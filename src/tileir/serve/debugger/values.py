@@ -162,7 +162,7 @@ _VERBS: Final = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}
 
 
 def accesses_since(recording: Recording, position: Position, since: int) -> list[str]:
-    """What a tile block has accessed from behind a step up to a position, in order: an access in a line."""
+    """What a tile block has accessed from after a step up to a position, in order: an access in a line."""
     rows = recording.rows(position.block)
     steps = recording.accesses.step[rows]
     chosen = rows[(steps > since) & (steps <= position.step)].tolist()

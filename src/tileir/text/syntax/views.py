@@ -64,7 +64,7 @@ class TensorView(Custom):
             parser.expect("->")
             result = parser.parse_type()
         if not isinstance(result, cuda_tile.TensorViewType):
-            # NVIDIA's parser reports this behind the type.
+            # NVIDIA's parser reports this after the type.
             token = parser.position - 1 if parser.recover else parser.position
             fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", token)
         self._check(parser, state, "shape", shape, result.shape)

@@ -91,7 +91,7 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 )
 def unused_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
-        # A load that acquires is there for what comes behind it.
+        # A load that acquires is there for what comes after it.
         if load.results[0].has_uses or load.memory_ordering_semantics != "weak":
             continue
         if load.results[1].has_uses:

@@ -109,7 +109,7 @@ class EditorSession(InspectionRequests):
             self.thread.pause()
 
     def _running(self, stage: Stage, job: Job, body: Message | None = None) -> Reply:
-        """The reply behind which a launch runs."""
+        """The reply after which a launch runs."""
         self.thread.announce()
         return Reply(body, then=lambda: self.run(stage, job))
 

@@ -356,7 +356,7 @@ class Console(SessionCommands):
         raise BadCommand("Python's debugger is for a terminal: use your editor's.")
 
     def reply(self, text: str) -> Reply:
-        """Carry out a command; what runs the launch is done behind the reply."""
+        """Carry out a command; what runs the launch is done after the reply."""
         self._then = None
         is_fine = self.execute(text, typed=False)
         output = self._taken()

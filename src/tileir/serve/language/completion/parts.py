@@ -240,7 +240,7 @@ def _add_in_type(items: Items, name: str, begun: str) -> None:
         for keyword, meaning in KEYWORDS[PADDING.name].items():
             items.add(keyword, Kind.EnumMember, meaning)
     since = {type.spelling: version for type, version in ELEMENT_SINCE.items()}
-    # Behind an extent the element type follows its x.
+    # After an extent the element type follows its x.
     x = "x" if items.cursor.prefix[:1] == "x" and begun[-1:].isdigit() else ""
     for element, summary in ELEMENT_TYPES.items():
         if since.get(element, V13_1) <= items.cursor.document.settings.version:
@@ -302,7 +302,7 @@ def _add_literals(items: Items, declaration: OperationDeclaration, part: Part) -
 
 
 def _add_word(items: Items, statement: Statement, part: Part, expectation: Expectation) -> None:
-    """A word of the format, with the clause that it begins; `:` with the types behind it."""
+    """A word of the format, with the clause that it begins; `:` with the types after it."""
     declaration = statement.format.declaration
     if part.name in (":", "->"):
         for follower in statement.format.following(part.index):

@@ -119,7 +119,7 @@ def hover(document: CutileDocument, position: lsp.Position) -> lsp.Hover | None:
 
 
 def complete(document: CutileDocument, position: lsp.Position) -> lsp.CompletionList:
-    """Names behind `ct.`, members of its enumerations, and names of parameters in its calls."""
+    """Names after `ct.`, members of its enumerations, and names of parameters in its calls."""
     known, offset = library(), document.offset(position)
     line = document.text[document.line_start(position.line) : offset]
     if known is None or line.lstrip().startswith("#"):

@@ -2,7 +2,7 @@
 
     # tileir: double --grid 4 --arg zeros:f32:1024 --arg 256
 
-The words behind the name of the kernel are those of `tileir run`: an array or a number for each of its parameters.
+The words after the name of the kernel are those of `tileir run`: an array or a number for each of its parameters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tileir.serve.language.document.document import line_starts
 
 LIBRARY = "cuda.tile"
 KERNELS = ("kernel", "function")
-# An import statement of a text that is no Python yet: at the beginning of a line, or behind a colon or a semicolon.
+# An import statement of a text that is no Python yet: at the beginning of a line, or after a colon or a semicolon.
 _IMPORT = re.compile(
     r"(?:^|[:;])[ \t]*((?:import|from)\b(?:\\\r?\n|\((?:#[^\n]*\n|[^)#])*\)|[^\n;#(\\])*)", re.MULTILINE
 )

@@ -65,7 +65,7 @@ class Document:
         return path_of(self.uri)
 
     def line_start(self, line: int) -> int:
-        """Where a line begins; the end of the text for one behind the last."""
+        """Where a line begins; the end of the text for one after the last."""
         return self._line_starts[line] if line < len(self._line_starts) else len(self.text)
 
     def line_end(self, line: int) -> int:

@@ -156,7 +156,7 @@ def _unknown_type(problem: Problem) -> list[Fix]:
 
 
 def _wrong_element(problem: Problem) -> list[Fix]:
-    """An element type that a type cannot have, behind its dimensions."""
+    """An element type that a type cannot have, after its dimensions."""
     found = _ELEMENT.match(problem.syntax.text, problem.diagnostic.start)
     return problem.respell(found.start(1), found[1], _ELEMENTS, cutoff=0.5) if found is not None else []
 
@@ -188,7 +188,7 @@ def _expected_token(problem: Problem) -> Iterator[Fix]:
 
 
 def _missing_types(problem: Problem) -> Iterator[Fix]:
-    """If a colon is expected, the types behind an operation, from those of its operands."""
+    """If a colon is expected, the types after an operation, from those of its operands."""
     operation = problem.operation
     if problem.values["token"] != ":" or operation is None or operation.declaration is None or operation.regions:
         return

@@ -124,7 +124,7 @@ class _Layout:
             blank = " " if written[:1] == " " and written.lstrip(" ")[:1] in "\r\n" else ""
             return blank + self._with_comments(written.lstrip(" "), indentation, indentation)
         if "//" not in written and (token in self._opening or token - 1 in self._closing):
-            # `{` stands behind what it belongs to, and `else` behind `}`.
+            # `{` stands after what it belongs to, and `else` after `}`.
             return level.gap(token, " ")
         closes = text in (")", "]", "}", ">")
         inner = indentation + CONTINUATION
@@ -154,7 +154,7 @@ class _Layout:
     ) -> str:
         """Blanks, lines and comments between two tokens, with lines at an indentation, the last one at another.
 
-        A comment behind a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
+        A comment after a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
         the first or the last and does not belong there; `begins` is true if nothing stands before.
         """
         lines = written.split("\n")
@@ -186,7 +186,7 @@ class _Layout:
         return "".join(pieces) + last
 
     def _end_of_label(self, token: int) -> int:
-        """The `:` behind a label and its arguments."""
+        """The `:` after a label and its arguments."""
         end = closing(self._tokens, token + 1) if self._tokens[token + 1] == "(" else token + 1
         return end if self._tokens[end] == ":" else end - 1
 

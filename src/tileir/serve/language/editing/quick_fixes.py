@@ -216,7 +216,7 @@ def printed(analysis: Analysis, node: OperationNode | None, generic: bool = Fals
     printer.names.update(names)
     printer.print_operation(operation)
     text = printer.text()
-    # The location behind it stays.
+    # The location after it stays.
     last = node.last
     if syntax.tokens[last] == ")" and "loc" in syntax.tokens[node.name : last]:
         last = max(token for token in range(node.name, last) if syntax.tokens[token] == "loc") - 1

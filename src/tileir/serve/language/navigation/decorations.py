@@ -199,7 +199,7 @@ def _is_stated(document: Document, name: Name, written: OperationNode) -> bool:
     declaration = written.declaration
     assert definition is not None
     if definition not in written.results:
-        # An argument has its type behind it, the variable of a `for` in the same line; carried values do not.
+        # An argument has its type after it, the variable of a `for` in the same line; carried values do not.
         return tokens[definition + 1] != "="
     if declaration is None or tokens[written.name][:1] == '"':
         return True
