@@ -10,7 +10,7 @@ import gc
 import os
 
 # New objects between collections during a pause: more than a program of a million operations has.  The collector is
-# not switched off: a pause whose end is lost to an interrupt does little harm.  Nobody else sets this very number.
+# not switched off: a pause whose end is lost to an interrupt does little harm.  No other code sets this number.
 _THRESHOLD = 20_000_003
 
 

@@ -67,7 +67,7 @@ def release_binding_lock() -> bool:
     """Give back llvmlite's lock if this thread has it though no call is under way; True if one is.
 
     It is taken by a function in Python, so that an interrupt of another package's call may come after the lock is taken
-    and before anybody knows that it has to be released: all other threads would wait for ever.
+    and before the code that releases it: all other threads would wait forever.
     """
     lock = _binding_lock()
     if not is_owned(lock):

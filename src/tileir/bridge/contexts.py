@@ -111,7 +111,7 @@ def enter_for_good(context: Emulation) -> None:
 
 
 def watched_launch(context: Emulation, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-    """Leave a launch to the watcher of a context.  It launches in one like it, where nobody else looks on."""
+    """Pass a launch to the watcher of a context, which launches in a copy of the context without a watcher."""
     assert context.watching is not None
     inner = replace(context, watching=None, outer=_current.get())
     before = _current.set(inner)

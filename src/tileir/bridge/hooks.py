@@ -46,7 +46,7 @@ def hook(module: Any, name: str, replacement: Callable[..., Any]) -> None:
         original = getattr(module, name)
         if isinstance(original, Hook) and original.replacement is replacement:
             return
-        # A new one each time: where somebody has replaced the last one, theirs may lead to it.
+        # A new hook each time: another library may have replaced the last one with a function that calls it.
         made = Hook(original, replacement)
         for other in list(sys.modules.values()):
             names = getattr(other, "__dict__", None)

@@ -44,7 +44,7 @@ Variant = tuple[Any, ...]
 _COMPILED_FOR: Final = 3  # Items of a `Variant` that a kernel is compiled for; the others are those of `Kernel.direct`.
 
 _UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError, LaunchError)
-"""What the inspection of arguments raises that are not known, or out of the ordinary."""
+"""What the inspection raises for arguments that are unknown or unusual."""
 _MISALIGNMENT: Final = ALIGNMENT - 1
 _NDARRAY: Final[Any] = numpy.ndarray if READS_HEADERS else None
 _word: Final = struct.Struct("<Q").pack
@@ -196,7 +196,7 @@ def _inspect_list(annotation: Any, items: list[Any], found: Inspected) -> None:
 
 
 def _given(key: Sequence[Any]) -> list[ArgumentKind]:
-    """What of each argument stands in a record."""
+    """The kind of each argument in a record."""
     found: list[ArgumentKind] = []
     for item in key:
         if isinstance(item, int):

@@ -44,7 +44,7 @@ class VariableCapture:
         self.chains: dict[int, tuple[int, ...]] = {}  # For an operation's location those of loops and branches around.
         self.loop_starts: dict[int, int] = {}  # For the location of a loop that of the first operation in it.
         self.aliases: dict[str, Any] = {}
-        self.unassigned: set[str] = set()  # What stands for a value that there is not.
+        self.unassigned: set[str] = set()  # The placeholders of missing values.
         self.merges: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         """For what is merged: the location of each operation that leads to it, and the value it is then."""
         self.for_loops: set[int] = set()
@@ -57,7 +57,7 @@ class VariableCapture:
         """For the location where a branch ends: the counters of loops that keep that branch, and not the `if`."""
         self.emitted: list[tuple[int, Any]] = []  # Locations of the bytecode's operations, each from one number on.
         self.numbers: dict[str, tuple[int, int]] = {}
-        """For a value the number it has in the bytecode, and how many operations there are by then."""
+        """For a value its number in the bytecode, and the number of operations before it."""
         self._alive: list[Any] = []  # What has the locations that go by `id`.
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Tables of entries after their offsets, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
+"""Tables of offsets and then entries, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
 
 Entries are decoded on first use, because a bad entry that nothing uses is no error.
 """

@@ -41,7 +41,7 @@ Handler = Callable[[bytes], bool]
 
 
 class OwnerGone(Exception):
-    """Nobody waits for the child any more."""
+    """The process that waited for the child has gone."""
 
 
 class Child:
@@ -150,7 +150,7 @@ class Child:
         return exit_status(reason, status, usage)
 
     def cancel(self) -> None:
-        """Kill it from another thread; whoever waits for it finds `is_cancelled`."""
+        """Kill it from another thread; the thread that waits for it finds `is_cancelled`."""
         with self._lock:
             if not self._is_over:
                 self.is_cancelled = True
@@ -197,7 +197,7 @@ class Child:
         return found if found > most_written(sandbox.file_bytes) and _has_removed_files(self._process) else 0
 
     def _is_dead(self, seconds: float) -> bool:
-        """Whether it is dead or dies within so many seconds; `end` can still wait for it."""
+        """Whether it is dead or dies within `seconds`; `end` can still wait for it."""
         until = time.perf_counter() + seconds
         while os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.perf_counter() >= until:

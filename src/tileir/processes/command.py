@@ -102,7 +102,7 @@ class Command:
         return status if status is not None else ExitStatus("", -int(signal.SIGTERM))
 
     def kill(self) -> None:
-        """Kill the group; any thread may do so, and whoever waits goes on."""
+        """Kill the group; any thread may do so, and a thread that waits continues."""
         with self._lock:
             if self._status is None:
                 self._kill()

@@ -1,4 +1,4 @@
-"""Landlock: which files a process may read and write, and that it signals nobody outside.
+"""Landlock: which files a process may read and write, and that it signals no process outside.
 
 Linux has it since 5.13 and has added to it since; what a kernel does not know yet is left out.
 """

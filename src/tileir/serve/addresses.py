@@ -191,7 +191,7 @@ def is_own(connection: socket.socket) -> bool:
 def user_of(connection: socket.socket) -> int | None:
     """The user of the other end of a connection on this machine; None if the system does not report it.
 
-    `GONE` if it was closed meanwhile: it is nobody's then, though what it has sent would still be read.
+    `GONE` if it was closed meanwhile: it has no user then, though what it has sent would still be read.
     """
     try:
         own, peer = connection.getsockname()[:2], connection.getpeername()[:2]

@@ -86,7 +86,7 @@ class StatementForm:
     def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
         """Append the operation whose name is at a token; None, and nothing done, if it is not written in this form.
 
-        Nor is it where a value or a type is new: the directives know what to do with those.
+        Nor is it where a value or a type is new: the directives handle those.
         """
         tokens = cursor.tokens
         end = name_token + self.length

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command() -> NoReturn:
     """The `tileir` script: `main`, and with it the process ends.
 
-    Skip that Python takes modules apart on its way out, except where somebody may have something left to do: a thread,
+    Skip Python's finalization of modules at exit, except where something may be left to do: a thread,
     a function that is called at the end, `python -i`, a program that was run, the streams of an interrupted command.
     """
     is_over = sys.argv[1:2] != ["emulate"] and not sys.flags.inspect

@@ -71,7 +71,7 @@ def lint_module(
 def lint_steps(
     module: Operation, settings: LintSettings, scripts: Mapping[str, str] | None = None
 ) -> Generator[None, None, list[LintFinding]]:
-    """The same, a rule at a time: who has something else to do can do it in between."""
+    """The same, with a yield after each rule, so that the caller can do other work in between."""
     found: list[LintFinding] = []
     facts = Facts()
     subjects = [Subject(module, entry, facts, settings.targets, settings.version) for entry in functions(module)]

@@ -127,7 +127,7 @@ class Subject:
         return self._nesting.get(block, (None, 0))[1]
 
     def is_inside(self, value: Value, loop: Operation) -> bool:
-        """Whether a value that something in a loop uses is made within it, anew in each round."""
+        """Whether a value that something in a loop uses is defined in the loop, and so in each iteration."""
         return self.depth(value.parent_block) > self.depth(loop.parent)
 
     @cached_property
@@ -138,7 +138,7 @@ class Subject:
     def affected(self, gpus: list[Architecture]) -> list[Architecture]:
         """Of the GPUs that something holds on, those that advice is given for.
 
-        Without stated targets, these are all common GPUs or none: what is meant for one is not blamed for another.
+        Without stated targets, these are all common GPUs or none: a program for one gets no advice about others.
         """
         return gpus if self.targets or len(gpus) == len(COMMON) else []
 

@@ -102,7 +102,7 @@ class Verdicts:
             self._file.write(b"%s %d\n" % (digest.hex().encode(), verdict))
 
     def save_best(self, data: bytes) -> None:
-        """Keep the best program so far where a user finds it; in memory there is no such place."""
+        """Save the best program so far in the directory, if there is one."""
         if self._directory is not None:
             write_file(os.path.join(self._directory, "best"), data)
 

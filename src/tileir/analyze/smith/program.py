@@ -39,7 +39,7 @@ _TARGETS = ("sm_90", "sm_100", "sm_107")
 
 
 class Family(NamedTuple):
-    """What the statements of a program are drawn from; one that is there n times is drawn n times as often."""
+    """The statements that a program is drawn from; one that is listed n times is drawn n times as often."""
 
     name: str
     summary: str

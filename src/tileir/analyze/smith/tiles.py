@@ -74,7 +74,7 @@ class Bits:
 
 Shape = tuple[int, ...]
 
-# What there is arithmetic of, and what is converted to and from.
+# The types of arithmetic and of conversions.
 INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
 FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
 _SMALL = ("tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")

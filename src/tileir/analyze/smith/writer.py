@@ -160,7 +160,7 @@ class Writer:
         return self.op(declaration, *arguments, **named).results[0]
 
     def apply(self, declaration: OperationDeclaration, *arguments: object, **named: object) -> Tile:
-        """A result of which nothing is known yet, and no statement hears."""
+        """A result about which nothing is known, and which other statements do not use."""
         return Tile(self.value(declaration, *arguments, **named), numeric=False)
 
     def compare(self, predicate: str, left: Tile, right: Tile, how: str = "") -> Tile:
@@ -270,7 +270,7 @@ class Writer:
         return [*self.integers, *self.floats, I32]
 
     def compared(self, shape: Shape) -> Tile:
-        """Booleans that nobody knows before the launch."""
+        """Booleans that are unknown before the launch."""
         element = self.bits.choice([*self.integers, I32])
         tiles = self.want(shape, element), self.want(shape, element)
         return self.know(self.compare(self.bits.choice(("less_than", "equal", "greater_than", "not_equal")), *tiles))
@@ -386,7 +386,7 @@ class Writer:
         return self.below(self.bits.recent(known), count)
 
     def loaded(self, shape: Shape, element: Type) -> Tile:
-        """What is in an array that nobody writes."""
+        """The contents of an array that is only read."""
         pointers = self.pointers(self.input(element), self.places(shape, INPUT))
         return Tile(self.value(ops.LOAD_PTR_TKO, pointers, *self.maybe_masked(shape, element, 25)))
 

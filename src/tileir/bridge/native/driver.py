@@ -73,7 +73,7 @@ def _called(name: str, given: Any) -> int:
     try:
         return function(*[given[at] & 0xFFFFFFFF if kind == "i" else given[at] for at, kind in enumerate(kinds)])
     except Exception:
-        # An error of tileir's own: nobody above could show it.
+        # An error of tileir's own: the callers are native, and could not show it.
         traceback.print_exc()
         return UNKNOWN
 

@@ -201,7 +201,7 @@ def _read_number(reader: ByteReader) -> int | None:
 
 
 def _partial_varint(reader: ByteReader, start: int) -> int:
-    """What there is of a number, for the message about it."""
+    """The part of a number that could be read, for the message about it."""
     value = 0
     shift = 0
     for position in range(start, min(reader.end, start + 10)):

@@ -238,7 +238,7 @@ class AttributeTable(NestedTable):
 
 
 def plain_attribute(entry: DictionaryEntry, user: ByteReader) -> Attribute:
-    """The value of an entry nobody declared."""
+    """The value of an entry without a declaration."""
     if entry.attribute is None:
         user.fail(f"nothing states which enumeration attribute '{entry.name}' belongs to")
     return entry.attribute

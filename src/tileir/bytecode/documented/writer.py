@@ -42,7 +42,7 @@ class DocumentedModuleWriter(ModuleWriter):
         try:
             self._adopt_tables(file)
         except Malformed:
-            # An entry that nobody uses may be broken; the order is kept up to there.
+            # An unused entry may be broken; the order is kept up to there.
             pass
 
     def _adopt_tables(self, file: Container) -> None:

@@ -163,7 +163,7 @@ class LaunchBreakpoints(Breakpoints):
                 raise BadExpression(f"'{spec.hit_condition}' is no number of hits: write 5, >= 5, % 5")
             found.hit_condition = (read[1] or "==", int(read[2]))
         if spec.log:
-            # Texts and expressions in turns.
+            # Texts and expressions alternate.
             parts = enumerate(_LOGGED.split(spec.log))
             found.log = [Expression(part, self._names.is_known) if number % 2 else part for number, part in parts]
 

@@ -27,9 +27,9 @@ SHARED_TARGETS = ("h200", "a100", "h100", "b200", "rtx5090", "cpu")
 
 _BLOCKS_AT_MOST = 64
 _SPREAD = 16
-# Of one tile block: more than this is a loop that runs long, whose values nobody looks through one by one.
+# Of one tile block: more steps than this are a long loop, whose values no user reads one by one.
 _STEPS_AT_MOST = 4096
-# Of all blocks that nobody has chosen: each has a tile to be looked up and written.
+# Of all blocks that the user has not chosen: each has a tile to be looked up and written.
 _MOMENTS_AT_MOST = 20_000
 _WRITES_AT_MOST = 32
 _DIFFERENCES_AT_MOST = 32

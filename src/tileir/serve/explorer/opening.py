@@ -43,7 +43,7 @@ _Questions = dict[str, Callable[..., Answer]]
 
 @dataclass(slots=True)
 class Launch:
-    """A launch that has not happened yet; `values` is None if it is not known what with, and then it never does."""
+    """A launch that has not happened yet; `values` is None if its arguments are unknown, and then it never does."""
 
     kernel: Kernel
     grid: BlockId

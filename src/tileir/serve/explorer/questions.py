@@ -134,7 +134,7 @@ class Part:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While nobody else uses what it computes with."""
+        """Hold the locks of what it computes with."""
         with ExitStack() as held:
             for lock in self.locks:
                 held.enter_context(lock)

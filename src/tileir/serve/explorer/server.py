@@ -37,7 +37,7 @@ _THREADS = 32
 # A connection is closed where the headers of the next request take longer, or its answer is not taken.
 _SECONDS = 10.0
 _VISIT_SECONDS = 60
-# Whoever forwards a port of another machine has another number; names are what matters.
+# Any port: a forwarded one has another number.  The names are what matters.
 _HOSTS = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?")
 _QUERY_AT_MOST = 4096
 _PARAMETERS_AT_MOST = 16
@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         except TileIRError as error:
             self._error(HTTPStatus.BAD_REQUEST, error.message or str(error))
         except Exception as error:
-            # Ours to repair, but the page goes on: it shows the words.
+            # A bug of tileir; the page shows the message and continues.
             words = f"'{harmless(question[:40])}' failed: {type(error).__name__}: {error}"
             self._error(HTTPStatus.INTERNAL_SERVER_ERROR, words)
         else:
@@ -218,7 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
         if compressed:
             body = gzip.compress(body, compresslevel=1)
         self.connection.settimeout(_SECONDS)
-        # The library takes what it cannot read for a version that knows no headers.
+        # The library takes an invalid request for HTTP/0.9, which has no headers.
         self.request_version = self.protocol_version
         self.send_response(status)
         self.send_header("Content-Type", kind)

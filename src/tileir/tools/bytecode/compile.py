@@ -110,7 +110,7 @@ class _Job:
         check_launch(given, given.operands)
 
     def compile_file(self, path: str, outputs: list[str]) -> int:
-        """Compile one program for each target; one that fails keeps nobody from the other files and targets."""
+        """Compile one program for each target; after a failure, other files and targets still compile."""
         try:
             program = read_program(path, self.given)
         except ToolFailure as failure:

@@ -173,7 +173,7 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
 def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
     """The outcome of each file, in their order; `jobs` 0 is for one process for each processor, if they pay."""
     if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
-        # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
+        # A command is too short to collect garbage, unless it reads many programs; exclude the objects so far.
         gc.freeze()
         gc.enable()
     if not jobs and len(paths) >= _FEW:
@@ -207,7 +207,7 @@ def _in_processes(work: Callable[[str], Outcome], paths: list[str], jobs: int) -
         message = "a process was stopped from outside, as happens when memory runs out: try '--jobs 1'"
         raise ToolFailure(message, EXIT_WRONG_INPUT) from None
     finally:
-        # After Ctrl-C, or when the reader of the output has gone, nobody waits for what is under way.
+        # After Ctrl-C, or when the reader of the output has gone, do not wait for work under way.
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(cancel_futures=True)

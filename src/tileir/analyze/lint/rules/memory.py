@@ -90,7 +90,7 @@ def _conflict(subject: Subject, first: Operation, second: Operation) -> bool:
 
 
 def _is_plain(subject: Subject, access: Operation) -> bool:
-    """Whether an access touches all elements, and nobody else may meanwhile."""
+    """Whether an access touches all elements, and no other thread may access them concurrently."""
     return _is_weak(access) and subject.mask(access) is None
 
 
@@ -136,8 +136,8 @@ def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
 
 
 def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -> bool:
-    """Whether the second of two operations is never reached in the round of loops in which the first one was: it is in
-    another branch of an `if`, or the branch of the first one leaves for good."""
+    """Whether no iteration reaches both of two operations: they are in different branches of an `if`, or the branch of
+    the first one leaves the loop or the function."""
     one, other = first.parent, second.parent
     left: Operation | None = None
     while one is not other and one is not None and other is not None:
@@ -155,7 +155,7 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
             return False
     if left is None or one is None:
         return False
-    # A `break` or `continue` leaves the second behind if both are in its loop.
+    # A `break` or `continue` skips the second one if both are in its loop.
     loop = subject.loop_of(left)
     return left.declaration is ops.RETURN or (loop is not None and subject.depth(loop.parent) < subject.depth(one))
 

@@ -53,7 +53,7 @@ def unused_value(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operation]:
-    """The operations whose results nobody needs once an operation is gone.
+    """The operations whose results become unused once an operation is gone.
 
     `counts` keeps how many operations need another one: there may be many operations, each needed by many.
     """
@@ -203,7 +203,7 @@ def invariant_load(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
-    """Whether a value may be another one in each round."""
+    """Whether a value may differ between iterations."""
 
     def is_computed(maker: Operation) -> bool:
         is_pure = not maker.regions and not maker.declaration.accesses_memory

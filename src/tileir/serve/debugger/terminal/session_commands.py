@@ -73,7 +73,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
 
     @_command("until", "u", usage="[LOCATION]", completes="location", repeats=True)
     def _until(self, rest: str) -> None:
-        """Go to a line after this one, or to a location; rounds of a loop are passed."""
+        """Go to a line after this one, or to a location, without a stop at each iteration of a loop."""
         debugger = self.running
         if rest:
             self._advance(rest)

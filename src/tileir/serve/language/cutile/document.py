@@ -137,7 +137,7 @@ def complete(document: CutileDocument, position: lsp.Position) -> lsp.Completion
                 f"{name}=",
                 kind=lsp.CompletionItemKind.Property,
                 detail=f"parameter of {member.name}",
-                # Before names of the script, of which others know.
+                # Before names of the script, which other servers complete.
                 sort_text=f"0{name}",
             )
             for name in member.keywords

@@ -31,7 +31,7 @@ def laid_out(text: str) -> str:
 def layout_edits(syntax: SyntaxTree) -> list[Edit]:
     """The changes that lay a text out, in order; each replaces what is between two tokens.
 
-    Where brackets do not match, nobody knows what belongs to what: such a text stays as it is.
+    A text whose brackets do not match stays as it is.
     """
     if not _match(syntax.tokens):
         return []

@@ -24,11 +24,11 @@ from tileir.text.edits import EditedText
 from tileir.text.lexer import TOKEN
 from tileir.text.printer import Printer
 
-# For one finding, so many fixes are tried, so many offered by an editor, and so many printed.
+# For one finding: the most fixes that are tried, that an editor offers, and that are printed.
 _MOST_TRIED = 16
 _MOST_OFFERED = 6
 _MOST_PRINTED = 3
-# Of the findings of a command, so many get help.
+# The most findings of a command that get help.
 _MOST_FIXED = 20
 # The most tokens that are read for one request of an editor or one file of a command: half a second.
 _LARGEST_EFFORT = 300_000
