@@ -34,7 +34,7 @@ else:
         """The value, which is known to be of the type."""
         return value
 
-    def mypyc_attr(**told):
+    def mypyc_attr(**arguments):
         """The class as it is."""
         return lambda made: made
 

@@ -100,15 +100,15 @@ def _is_importing() -> bool:
 
 def _before() -> None:
     interrupt: BaseException | None = None
-    # Who imports may need a lock, or may be stuck for a reason that this cannot know.
-    for turn in range(_PATIENCE):
+    # An importing thread may need a lock, or may be stuck for an unknown reason: retry a limited number of times.
+    for attempt in range(_PATIENCE):
         interrupt = _take(NO_FORK) or interrupt
         lock = _binding_lock()
         if lock is not None:
             interrupt = _take(lock) or interrupt
         # The last one: while this is held no import begins.
         interrupt = _take(_Imports) or interrupt
-        if turn == _PATIENCE - 1 or not _is_importing():
+        if attempt == _PATIENCE - 1 or not _is_importing():
             break
         try:
             _after()

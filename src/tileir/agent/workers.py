@@ -90,7 +90,7 @@ class Cancellation:
 
 
 CANCELLATION: Final[ContextVar[Cancellation | None]] = ContextVar("CANCELLATION", default=None)
-"""That of the call under way, where its client can go away."""
+"""The cancellation of the call under way, if its client can go away."""
 
 
 class Workers:

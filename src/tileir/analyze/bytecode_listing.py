@@ -15,7 +15,7 @@ _TEXT_WIDTH: Final = _WIDTH - 8 - 2 - _BYTES_WIDTH - 2
 _NAME_WIDTH: Final = 34
 _MOST_NAME: Final = 50
 _MOST_INDENT: Final = 20
-# Of a field that takes more lines of bytes than this the middle is left out.
+# The most lines of bytes of a field; the middle of a longer one is left out.
 _MOST_ROWS: Final = 16
 
 

@@ -95,13 +95,13 @@ def _expectations(text: str, name: str, problems: list[Diagnostic]) -> list[_Exp
 def _pattern(text: str) -> re.Pattern[str]:
     """`{{...}}` inside the text is a regular expression, the rest stands for itself."""
     literal, *rest = text.split("{{")
-    pieces = [re.escape(literal)]
-    for piece in rest:
-        inner, closing, literal = piece.partition("}}")
+    parts = [re.escape(literal)]
+    for part in rest:
+        inner, closing, literal = part.partition("}}")
         if not closing:
             raise ValueError("found start of regex with no end '}}'")
-        pieces += [f"({inner})", re.escape(literal)]
+        parts += [f"({inner})", re.escape(literal)]
     try:
-        return re.compile("".join(pieces))
+        return re.compile("".join(parts))
     except re.error as error:
         raise ValueError(f"invalid regex: {error}") from None

@@ -22,7 +22,7 @@ from tileir.ir.location import TextLocation
 from tileir.ir.quoting import harmless, several
 from tileir.ir.versions import RELEASED, VERSION_NAMES, version_named
 
-# Of the kinds of operations, and of the files that debug information names, as many are shown to people.
+# The most kinds of operations, and the most files of debug information, that are shown.
 _MOST_SHOWN = 12
 
 

@@ -38,9 +38,9 @@ from tileir.ir.values import Value
 
 _ATTEMPTS: Final = 6
 _TRIALS: Final = 12
-"""Of one choice of integers, until its arrays are large enough and its grid small enough."""
+"""Trials of one choice of integers, until its arrays are large enough and its grid is small enough."""
 _MOST_BYTES: Final = 1 << 24
-"""Of one array."""
+"""The largest array."""
 _MOST_BLOCKS: Final = 24
 _MOST_EXTENT: Final = 1 << 14
 _UNDEFINED: Final = ("out-of-bounds", "index-space", "inbounds", "assume", "misaligned")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Who looks at the launches of a context."""
+    """Observes the launches of a context."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None: ...
 

@@ -79,7 +79,7 @@ def emulate(
 
 
 _OPTIONS: Final = ("backend", "exact", "fast", "target", "watch_nan", "trace", "pdb", "names")
-"""Those of `emulate` beside the options of launches."""
+"""Options of `emulate` beside those of launches."""
 
 
 class EmulationContext(ContextDecorator):
@@ -99,7 +99,7 @@ class EmulationContext(ContextDecorator):
             enter_device()
 
     def __exit__(self, *error: Any) -> None:
-        # That of this thread or task, where others have entered it too.
+        # The context of this thread or task, where others have entered it too.
         own = innermost()
         place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
         context, manager = self._entered.pop(place)

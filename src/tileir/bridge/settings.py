@@ -115,7 +115,7 @@ def settings_of_variable(text: str) -> Settings | None:
 
 
 def names_of(text: str) -> Names:
-    """Whose names traces and reports have."""
+    """Parse the option for names in traces and reports: those of the script or of the tile program."""
     if text == "script":
         return "script"
     if text == "tile":

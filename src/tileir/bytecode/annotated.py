@@ -340,7 +340,7 @@ def _section_meaning(marker: int) -> str:
 
 
 def _without_overlap(fields: list[Node]) -> list[Node]:
-    """Of fields that share bytes the first one read; tables of invalid files may overlap."""
+    """The first of the fields that share bytes, in reading order; tables of invalid files may overlap."""
     order = sorted(range(len(fields)), key=lambda i: (fields[i].start, i))
     kept: list[Node] = []
     for index in order:

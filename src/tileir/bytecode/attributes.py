@@ -79,7 +79,7 @@ class _Open:
             return
         key = self.key
         if key in self.entries:
-            # Of several repeated keys the first in sorting order is reported.
+            # Report the first repeated key in sorting order.
             self.repeated = min(self.repeated, key) if self.repeated else key
         self.entries[key] = part
 

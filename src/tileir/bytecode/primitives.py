@@ -79,7 +79,7 @@ class Malformed(Exception):
             self.add(message, offset if prefixed else -1)
         self.offset: int = offset
         self.location: Location = UNKNOWN
-        # Of the first message.
+        # The code of the first message.
         self.code: Code | None = code
 
     def add(self, message: str, offset: int = -1) -> Malformed:

@@ -62,8 +62,8 @@ def _library() -> ctypes.CDLL:
 
 def _check(status: int, what: str) -> None:
     if status != _SUCCESS:
-        said = _library().nvrtcGetErrorString(status)
-        raise CppError.of(f"NVRTC cannot {what}: {said.decode()}")
+        message = _library().nvrtcGetErrorString(status)
+        raise CppError.of(f"NVRTC cannot {what}: {message.decode()}")
 
 
 def compile_source(

@@ -65,8 +65,8 @@ def compile_cpp(
         if not errors and f"\n{_NAMES}(" in f"\n{compiled.log}":
             raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text, expressions))
         if not errors:
-            said = compiled.log.strip().partition("\n")[0].removeprefix("Command-line error: ")
-            raise CppError.of(f"NVRTC refuses its options: {said}")
+            reason = compiled.log.strip().partition("\n")[0].removeprefix("Command-line error: ")
+            raise CppError.of(f"NVRTC refuses its options: {reason}")
         if defines and errors[0].position[0] != path:
             macros = ", ".join([f"'{name}'" for name in defines])
             _add_help(errors[0], f"macros hold in NVIDIA's headers, too: {macros}")
@@ -94,8 +94,8 @@ def _contents(module: Operation) -> list[Operation]:
 
 
 def _unknown_kernel(log: str, expressions: Sequence[str]) -> str:
-    said = next((head["message"] for head, _ in _messages(log) if head["file"] == _NAMES), "")
-    return f"no kernel {' or '.join([repr(each) for each in expressions])}: {said}"
+    reason = next((head["message"] for head, _ in _messages(log) if head["file"] == _NAMES), "")
+    return f"no kernel {' or '.join([repr(each) for each in expressions])}: {reason}"
 
 
 def _listed(text: str, expressions: Sequence[str]) -> str:
@@ -195,7 +195,7 @@ def _location(line: int, rest: list[str], text: str, path: str) -> Location:
         shown = rest[-2]
         moved = len(shown) - len(shown.lstrip()) - (len(lines[line - 1]) - len(lines[line - 1].lstrip()))
         column = max(rest[-1].index("^") - moved, 0)
-        # That of a header that is missing stands after its name.
+        # The caret for a missing header is after its name.
         header = _INCLUDE.match(lines[line - 1])
         column = header.end() if header else column
     offset = sum(map(len, lines[: line - 1])) + column

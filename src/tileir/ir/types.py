@@ -11,7 +11,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.interning import BYTES_PER_OBJECT, ELEMENT, FUNCTION, Shared, intern, register
 
-# Of a type or attribute, a debugger is shown so many characters.
+# The most characters of a type or attribute in its `repr`.
 LONGEST_SHOWN: Final = 200
 
 

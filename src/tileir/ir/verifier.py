@@ -183,7 +183,7 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
         return
     last = block.last
     if last is None:
-        # Of single-block operations `_verify_regions` reports this ("expects a non-empty block").
+        # For single-block operations `_verify_regions` reports this ("expects a non-empty block").
         if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
             outer = block.parent_operation
             message = "empty block: expect at least a terminator"

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 _LENGTH: Final = 4
 MOST_BYTES: Final = 64 << 20
-"""Of all frames of one child: more is not taken."""
+"""The limit of all frames of one child together."""
 _MOST_FRAMES: Final = 10_000
 _LARGEST_FRAME: Final = 4 << 20
 """A child could make the reader of its frames take far more memory than they have bytes."""

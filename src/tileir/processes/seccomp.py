@@ -86,9 +86,9 @@ def _apply(rule: Rule) -> list[bytes]:
 def _questions(check: Check) -> list[bytes]:
     """Skip the instruction after these if an argument is as it has to be."""
     code = [_does(_LOAD, _ARGUMENTS + 8 * check.argument + 4 * check.is_high)]
-    wanted = [(check.mask, check.values), *([(_FAMILY, check.families)] if check.families else [])]
-    left = sum(1 + len(values) for _, values in wanted)
-    for mask, values in wanted:
+    conditions = [(check.mask, check.values), *([(_FAMILY, check.families)] if check.families else [])]
+    left = sum(1 + len(values) for _, values in conditions)
+    for mask, values in conditions:
         code.append(_does(_AND, mask))
         left -= 1
         for value in values:

@@ -310,14 +310,14 @@ _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def _print_when_asked(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
+def _print_operation(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
     # Imported here: reading needs no printer.
     from tileir.text.printer import print_for_core
 
     return print_for_core(operation, generic, debug_info, names, version)
 
 
-HOOKS.print_operation = _print_when_asked
+HOOKS.print_operation = _print_operation
 
 
 class ReadText:

@@ -378,7 +378,7 @@ class TypeCursor(Cursor):
                 if not path:
                     return found
         except SyntaxFailure as failure:
-            # Those that wait for the broken one are broken as well: the next use need not read it again.
+            # Aliases that use the broken one are broken as well: the next use need not read it again.
             for waiting_name, _ in path[1:]:
                 # Others on the path have not been read yet.
                 if waiting_name in visited:

@@ -268,7 +268,7 @@ def may_be_program(text: str, name: str) -> bool:
 
     if name == STANDARD_INPUT or name.endswith(EXTENSIONS):
         return True
-    # Of an operation, in the pretty form or the generic one, of its results, or of an alias.
+    # The beginning of an operation, in the pretty or the generic form, of its results, or of an alias.
     begin = re.compile(r'(?:\s|//.*)*(?:["%^]|\{-#|[#!][A-Za-z_][\w$.]*\s*=|([A-Za-z_][\w$.]*)\s*(\S?))').match(text)
     if begin is None:
         return False

@@ -41,11 +41,11 @@ def given_launch(given: Arguments, program: Program) -> LaunchDescription:
     )
 
 
-def compiled(module: Operation, wanted: LaunchDescription, backend: str, **options: Any) -> Kernel:
+def compiled(module: Operation, description: LaunchDescription, backend: str, **options: Any) -> Kernel:
     # Imported here: its error names what to install where NumPy is missing.
     from tileir.execute.launching import kernel
 
-    return kernel.compile(module, entry=wanted.entry, backend=backend, **options)
+    return kernel.compile(module, entry=description.entry, backend=backend, **options)
 
 
 @contextmanager

@@ -127,8 +127,8 @@ class ValueComparison(Comparison):
                 difference = difference_of(element, content, other)
                 if difference is not None:
                     differences.append(ValueDifference(block, step, operation, number, difference, True))
-        for moment in sorted(differences, key=lambda one: (one.step, one.value)):
-            compared.add(moment)
+        for each in sorted(differences, key=lambda one: (one.step, one.value)):
+            compared.add(each)
         if not here.is_whole:
             self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
         return compared

@@ -63,7 +63,7 @@ class Shadow(Observer):
         self._values: dict[Value, Shadowed] = {}
         self._memory: ShadowMemory = ShadowMemory()
         self._again: dict[Operation, Again | None] = {}
-        # Of the operation that runs now.
+        # The operands and the access of the operation that runs now.
         self._operands: list[Any] = []
         self._access: Access | None = None
 

@@ -20,9 +20,9 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
 _MOST_OPERATIONS: Final = 5000
-"""Of a kernel that is compiled to see what it takes: compilers take minutes for larger ones."""
+"""The largest kernel that is compiled for its resources: compilers take minutes for larger ones."""
 _SECONDS: Final = 30.0
-"""How long that may take."""
+"""The time limit of that compilation."""
 
 
 def estimate(

@@ -42,18 +42,18 @@ _SAME: Final = (ops.ASSUME, ops.BITCAST, ops.BROADCAST, ops.RESHAPE)
 _LOADING_WARPS: Final = 4
 """Beside those that compute, on GPUs with TMA."""
 _ACCUMULATORS: Final = 512 * 128
-"""Of 32 bits, that the memory of accumulators holds: 512 columns of 128 lanes."""
+"""Elements of 32 bits in the tensor memory: 512 columns of 128 lanes."""
 LEAST_ROWS, LEAST_COLUMNS = 16, 8
-"""Of a product on tensor cores."""
+"""The smallest matmul on tensor cores."""
 
 
 class LiveTiles(NamedTuple):
     """The point of a kernel at which most is in registers."""
 
     registers: int
-    """Of 32 bits, in all threads of a tile block together."""
+    """Registers of 32 bits, in all threads of a tile block together."""
     operation: Operation
-    """Across which they live."""
+    """The operation across which they live."""
     tiles: tuple[tuple[Value, int], ...]
     """The largest first, each with its registers."""
     factors: int
@@ -69,7 +69,7 @@ def register_capacity(architecture: Architecture, warps: int = 0, occupancy: int
 
 
 def registers_of(type: TileType) -> int:
-    """Of 32 bits, in all threads; narrower elements share one."""
+    """The registers of 32 bits of a tile, in all threads; narrower elements share one."""
     return -(-type.count * _bits(type.element) // 32)
 
 

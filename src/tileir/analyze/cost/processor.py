@@ -189,7 +189,7 @@ _WIDE: Final = 2.0
 """How much longer elements of f64 and i64 take, and matmuls of f64."""
 _WIDE_FUNCTION: Final = 2.9
 _NARROW_FUNCTION: Final = 1.7
-"""Those of f16 and bf16, which are computed in f32 and rounded as if they were not."""
+"""How much longer functions of f16 and bf16 take: they are computed in f32 and rounded correctly."""
 
 
 def _parts(work: Work, machine: Processor) -> list[tuple[str, float, float, str]]:

@@ -20,7 +20,7 @@ from tileir.ir.values import Value
 
 Kind = Literal["removed", "added", "moved", "changed", "renamed"]
 _LONGEST: Final = 80
-"""Of the text of an attribute."""
+"""The longest text of an attribute."""
 _ABSENT: Final = "(none)"
 _MOST_DETAILS: Final = 3
 """So many are in a summary, the most frequent first."""
@@ -33,7 +33,7 @@ class ChangeDetail(NamedTuple):
     what: str
     """operation, type, attribute, operand, argument, location or name."""
     name: str
-    """Of the attribute, operand or result; empty where there is one only."""
+    """The name of the attribute, operand or result; empty if there is one only."""
     before: str
     after: str
 

@@ -160,15 +160,15 @@ def body(declaration: OperationDeclaration) -> str:
     return _joined(lines[0])
 
 
-def _joined(pieces: list[str]) -> str:
+def _joined(tokens: list[str]) -> str:
     """Tokens with blanks between them, except around punctuation and glue."""
     text, is_glued = "", True
-    for piece in pieces:
-        if piece == _GLUE:
+    for token in tokens:
+        if token == _GLUE:
             is_glued = True
-        elif piece:
-            text += piece if is_glued or piece in _NO_BLANK_BEFORE else f" {piece}"
-            is_glued = piece in _NO_BLANK_AFTER
+        elif token:
+            text += token if is_glued or token in _NO_BLANK_BEFORE else f" {token}"
+            is_glued = token in _NO_BLANK_AFTER
     return text
 
 

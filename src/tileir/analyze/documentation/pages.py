@@ -196,8 +196,8 @@ def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclar
     if kind is not None and keywords is not None:
         # The documentation itself may list the legal ones.
         named = set(re.findall(r"\w+", declared.documentation))
-        is_said = len(keywords) > 2 and not named.isdisjoint(keywords)
-        words = f"`{kind.name}`" if is_said else listed([f"`{keyword}`" for keyword in keywords])
+        is_listed = len(keywords) > 2 and not named.isdisjoint(keywords)
+        words = f"`{kind.name}`" if is_listed else listed([f"`{keyword}`" for keyword in keywords])
     else:
         words = _ATTRIBUTE_WORDS[declared.constraint.kind]
         if "non-negative" in declared.constraint.description or "minimum value is 0" in declared.constraint.description:

@@ -183,12 +183,12 @@ def version_page(version: Version) -> Page:
     is_first = version == V13_1
     text = f"{len(new)} operations, the types and attributes that are not listed under a later version."
     later = [
-        (f"`{title_of(d)}`", f"{kind} `{piece.name}`", prose(piece.documentation))
+        (f"`{title_of(d)}`", f"{kind} `{member.name}`", prose(member.documentation))
         for d in declared
         if d.since is not None and d.since < version
-        for kind, pieces in (("operand", d.operands), ("result", d.results), ("attribute", d.attributes))
-        for piece in pieces
-        if piece.since == version
+        for kind, members in (("operand", d.operands), ("result", d.results), ("attribute", d.attributes))
+        for member in members
+        if member.since == version
     ]
     renamed = [f"`{d.mnemonic}` is spelled `{d.newer_mnemonic}`" for d in declared if d.newer_mnemonic is not None]
     rows = [(f"`{title_of(d)}`", d.summary) for d in new]

@@ -65,7 +65,7 @@ class Representations:
         cpu: str | None = None,
         exact: bool = False,
     ) -> None:
-        # Of a kernel, or of one of cuTile, which has that.
+        # The entry of a compiled kernel, or of the kernel inside of a specialized one.
         found = getattr(getattr(program, "kernel", program), "entry", None)
         if isinstance(program, Operation):
             verify(program)

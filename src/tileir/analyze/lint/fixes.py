@@ -155,13 +155,13 @@ def applied(text: str, fixes: Sequence[list[TextEdit]]) -> tuple[str, int]:
             for edit in edits:
                 insort(taken, edit)
             count += 1
-    pieces: list[str] = []
+    parts: list[str] = []
     position = 0
     for start, end, new in taken:
-        pieces.extend([text[position:start], new])
+        parts.extend([text[position:start], new])
         position = end
-    pieces.append(text[position:])
-    return "".join(pieces), count
+    parts.append(text[position:])
+    return "".join(parts), count
 
 
 def _touches(taken: list[TextEdit], edit: TextEdit) -> bool:

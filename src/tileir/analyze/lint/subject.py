@@ -136,7 +136,7 @@ class Subject:
         return list(dict.fromkeys([architecture_named(text) for text in self.targets])) or list(COMMON)
 
     def affected(self, gpus: list[Architecture]) -> list[Architecture]:
-        """Of the GPUs that something holds on, those that advice is given for.
+        """The GPUs to name in advice, from the GPUs to which it applies.
 
         Without stated targets, these are all common GPUs or none: a program for one gets no advice about others.
         """

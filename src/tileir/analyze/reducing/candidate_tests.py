@@ -34,7 +34,7 @@ from tileir.processes.sandbox import address_space, limit_resource, may_fork
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
 
-# Of what a command prints so much is kept, to be shown when the original is not interesting.
+# The most characters of a command's output that are kept, for the error about an original that is not interesting.
 _SHOWN = 4000
 
 
@@ -107,7 +107,7 @@ TOOK_TOO_LONG: Final = "took too long"
 RAISED: Final = "raised: "
 """Prefixes of answers that no question returns."""
 _MEMORY: Final = 16 << 30
-"""Of address space, beyond what this process has: a GPU's driver reserves more than that."""
+"""Address space beyond that of this process: a GPU's driver reserves more than that."""
 _LONGEST: Final = 1 << 16
 
 
@@ -126,7 +126,7 @@ class ObservationTest(Generic[Subject]):
 
     def observe(self, candidate: Subject) -> str:
         if not (CAN_FORK and may_fork()):
-            return _asked(self.question, candidate)
+            return _answer_of(self.question, candidate)
         answers: list[str] = []
 
         def handle(content: bytes) -> bool:
@@ -160,10 +160,10 @@ def _answer(question: Callable[[Any], str], candidate: object) -> None:
     """Compute the answer, in the child, and report it."""
     limit_resource("RLIMIT_AS", address_space() + _MEMORY)
     faulthandler.disable()
-    report({"answer": _asked(question, candidate)[:_LONGEST]})
+    report({"answer": _answer_of(question, candidate)[:_LONGEST]})
 
 
-def _asked(question: Callable[[Any], str], candidate: object) -> str:
+def _answer_of(question: Callable[[Any], str], candidate: object) -> str:
     try:
         return question(candidate)
     except Exception as error:
@@ -197,7 +197,7 @@ def ask_contents(data: bytes) -> str:
 
 
 def ask_passes(pipeline: str) -> Question[Program]:
-    """What becomes of a pipeline of passes."""
+    """How a pipeline of passes ends."""
 
     def question(program: Program) -> str:
         from tileir.passes.pipeline import run_passes
@@ -208,8 +208,8 @@ def ask_passes(pipeline: str) -> Question[Program]:
 
 
 def ask_engine(engine: str, words: LaunchDescription) -> Question[Program]:
-    """What becomes of a launch on an engine."""
-    # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
+    """How a launch on an engine ends."""
+    # Exact: otherwise engines may sum in different orders, which is no difference.
     return lambda program: _outcome(lambda: _launch(program, engine, words, exact=True))[0]
 
 
@@ -229,8 +229,8 @@ def ask_difference(first: str, second: str, words: LaunchDescription) -> Questio
             return FINE
         if expected != found:
             # How they ended, without what depends on the program.
-            heads = ["runs" if ended == FINE else ended.partition(":")[0] for ended in (expected, found)]
-            return f"{first} {heads[0]}, {second} {heads[1]}"
+            outcomes = ["runs" if ended == FINE else ended.partition(":")[0] for ended in (expected, found)]
+            return f"{first} {outcomes[0]}, {second} {outcomes[1]}"
         pairs = [(a, b) for a, b in zip(before, after, strict=True) if isinstance(a, numpy.ndarray)]
         if all(same_bits(a, b).all() for a, b in pairs):
             return FINE

@@ -25,7 +25,7 @@ def _signedness(signed: bool) -> str:
 
 
 def known_in(writer: Writer, elements: Sequence[Type]) -> list[Type]:
-    """Those that the version has."""
+    """The element types that the version has."""
     return [element for element in elements if ELEMENT_SINCE.get(element, V13_1) <= writer.version]
 
 
@@ -71,7 +71,7 @@ def _integer_to_float(writer: Writer) -> None:
 
 
 def _float_to_integer(writer: Writer) -> None:
-    """Of numbers in range: others are undefined, unless the conversion saturates."""
+    """Convert numbers in range: others are undefined, unless the conversion saturates."""
     source = writer.some(writer.floats)
     target = writer.bits.choice(INTEGERS)
     signed = writer.bits.chance(60)

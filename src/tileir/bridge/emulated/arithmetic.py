@@ -64,7 +64,7 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     is_half = dtype in _HALF
     is_in_place = function.__name__ == f"{name}_"
     out = arguments[0] if is_in_place else keywords.get("out")
-    if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
+    if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _uses_tf32(name))):
         return NotImplemented
     if out is not None and out.dtype is not dtype:
         return NotImplemented
@@ -101,7 +101,7 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
     return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
 
 
-def _asks_for_tf32(name: str) -> bool:
+def _uses_tf32(name: str) -> bool:
     cudnn: Any = torch.backends.cudnn
     flags = getattr(cudnn, "conv", cudnn) if name in _CONVOLUTIONS else torch.backends.cuda.matmul
     # torch 2.9 added the first, and refuses to read the second once the first is set.

@@ -347,7 +347,7 @@ def get_array_module(*arguments: Any) -> Any:
 
 
 class Generator:
-    """Of random numbers: NumPy's numbers on the device."""
+    """A generator of random numbers: NumPy's numbers on the device."""
 
     def __init__(self, model: Any) -> None:
         self._model: Any = model

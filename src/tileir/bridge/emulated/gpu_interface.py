@@ -22,7 +22,7 @@ def current_gpu() -> Gpu:
 
 
 def properties() -> list[tuple[str, str, str, Any]]:
-    """Of each property the name in torch, in CuPy, in CuPy's `Device.attributes`, and the value."""
+    """For each property its name in torch, in CuPy, in CuPy's `Device.attributes`, and its value."""
     gpu = current_gpu()
     threads, optin, shared = gpu.limits.threads, gpu.limits.shared_memory_per_block, gpu.limits.shared_memory
     return [

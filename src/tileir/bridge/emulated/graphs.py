@@ -40,7 +40,7 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         self._kept: list[Any] = []
         """Tensors of the capture: their memory belongs to the graph."""
         self._storages: set[int] = set()
-        """Those of tensors on the device."""
+        """Storages of tensors on the device."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

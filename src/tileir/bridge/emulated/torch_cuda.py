@@ -170,7 +170,7 @@ _SHARED: Final[dict[str, Callable[..., Any]]] = {
     "reset_peak_memory_stats": lambda device=None: _peak.__setitem__(0, _allocated()),
     **dict.fromkeys(("synchronize", "empty_cache", "reset_accumulated_memory_stats"), nothing),
 }
-"""Those of `torch.accelerator` too."""
+"""Functions of `torch.cuda` and of `torch.accelerator`."""
 _NOTHING: Final = ("init", "_lazy_init", "set_sync_debug_mode", "set_per_process_memory_fraction", "ipc_collect")
 _CUDA: Final[dict[str, Callable[..., Any]]] = {
     **_SHARED,

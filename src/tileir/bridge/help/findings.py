@@ -109,8 +109,8 @@ def _own_part(_: Finding, place: Place) -> Changes:
 
 def _grid(finding: Finding, launch: Place) -> Changes:
     """The grid that the help names, at the launch: rounded up where it was rounded down, and is too small for that."""
-    wanted = re.match(r"launch a grid of \(([\d, ]+)\)", finding.help)
-    if wanted is None:
+    advised = re.match(r"launch a grid of \(([\d, ]+)\)", finding.help)
+    if advised is None:
         return {}
     function = "triton.cdiv" if any(line.startswith("import triton") for line in launch.lines) else "ct.cdiv"
     floor = r"(\w+(?:\.\w+)*(?:\[[^\[\]]*\])?) // (\w+(?:\[[^\[\]]*\])?)"
@@ -118,7 +118,7 @@ def _grid(finding: Finding, launch: Place) -> Changes:
     for number in (launch.number, *grids):
         if "round up" in finding.help and re.search(floor, launch.text(number)):
             return {number: re.sub(floor, rf"{function}(\1, \2)", launch.text(number))}
-    extents = [word.strip() for word in wanted[1].split(",")]
+    extents = [word.strip() for word in advised[1].split(",")]
     while len(extents) > 1 and extents[-1] == "1":
         extents.pop()
     grid = f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"

@@ -28,7 +28,7 @@ _PASSES: Final = (
     "common.add_cse",
     "common.add_symbol_dce",
 )
-"""Those of Triton's own pipeline, as far as a version has them, without the one that unrolls loops."""
+"""Passes of Triton's own pipeline, as far as a version has them, without the one that unrolls loops."""
 _FUSION: Final = "TRITON_DEFAULT_FP_FUSION"
 
 

@@ -318,7 +318,7 @@ class Inspection:
             if isinstance(content, Missing):
                 raise BadExpression(f"variable {name} {content.reason}")
             return self._computable(content, now)
-        # Of several values with a name the newest counts, then arrays, then parameters.
+        # The newest value with the name counts, then arrays, then parameters.
         parameters = len(program.entry.regions[0].block.arguments)
         candidates = [number for number in self._names.numbers.get(name, []) if number >= parameters]
         known = [(one[0], number, one[1]) for number in candidates if (one := history.at(number, position.step))]

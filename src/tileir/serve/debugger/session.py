@@ -331,6 +331,6 @@ class Debugger(Inspection):
         if how == "over" or self._is_in_function():
             allowed: Array = depths < depths[operation] + (how == "over")
             return allowed
-        # Those of the blocks that the innermost loop or branch is in.
+        # The operations of the blocks around the innermost loop or branch.
         blocks = {around.parent for around in self._around()}
         return numpy.array([one.parent in blocks for one in self._program.operations], numpy.bool_)

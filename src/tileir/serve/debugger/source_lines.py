@@ -204,7 +204,7 @@ class SourceLines:
         return other is not None and (other.line, other.column) == (location.line, location.column)
 
     def _first_ones(self, numbers: list[int]) -> list[int]:
-        """Of the operations of a line those at which it begins, one in each block of operations."""
+        """The first operations of a line, one in each block of operations."""
         if not self.has_frames:
             return numbers[:1]
         program = self._program

@@ -20,9 +20,9 @@ COMMAND: Final = "tileir.prove"
 PROVE: Final = "source.prove.tileir"
 SECONDS: Final = 30.0
 _START_SECONDS: Final = 10.0
-"""What the process may take beyond the proof."""
+"""Seconds that the process may take beyond the proof."""
 _MEMORY: Final = 16 << 30
-"""Of address space, as `tileir reduce` has it."""
+"""The limit of address space, as in `tileir reduce`."""
 
 
 @dataclass
@@ -66,8 +66,8 @@ def proof_of(text: str, kernel: str, seconds: float = SECONDS) -> KernelProof:
         words = [f"{counts[each]} {each}" for each in ("proved", "refuted", "unknown") if counts[each]]
         return KernelProof(found["answers"], f"@{kernel}: {', '.join(words)}")
     except (ValueError, TypeError, KeyError):
-        said = errors.decode("utf-8", "replace").strip().splitlines() or [f"the process {status.message}"]
-        return KernelProof(error=f"@{kernel} is not proved: {said[0].removeprefix('error: ')}")
+        lines = errors.decode("utf-8", "replace").strip().splitlines() or [f"the process {status.message}"]
+        return KernelProof(error=f"@{kernel} is not proved: {lines[0].removeprefix('error: ')}")
 
 
 def diagnostics(document: Document, proof: KernelProof) -> list[TextDiagnostic]:

@@ -215,8 +215,8 @@ def _load(path: str) -> None:
 
 def _described(error: Exception) -> str:
     """An exception of the user's code, with the line of that code that led to it."""
-    said = error.msg if isinstance(error, SyntaxError) else error
-    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {said}"
+    text = error.msg if isinstance(error, SyntaxError) else error
+    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {text}"
     place = _place(error)
     return f"{words} ({place})" if place else words
 

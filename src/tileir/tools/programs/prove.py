@@ -96,7 +96,7 @@ class Prover:
         need_solver()
         self.rules = RULES
         self.is_verbose: bool = given.has("verbose")
-        # Of several files the number is shown.
+        # Progress over several files shows their number instead.
         self._is_quiet: bool = given.has("quiet") or len(given.operands) > 1
         self._assume: list[str] = given.values("assume")
         self._grid: list[str] | None = grid_axes(given.value("grid")) if given.has("grid") else None

@@ -29,7 +29,7 @@ _STATIC = ("static_eval", "static_assert", "static_iter", "static_exception")
 _SHAPES = ("shape", "size")
 _AXES = ("bid", "num_blocks")
 _MOST_AXES = 3
-# Of other statements the lower-case name is the keyword.
+# For other statements the lower-case name is the keyword.
 _WORDS = {
     "AsyncFor": "`async for`",
     "AsyncFunctionDef": "`async def`",

@@ -27,7 +27,7 @@ from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0
 BYTES = 16 << 30
-"""Of address space: libraries for GPUs map a lot that they do not use."""
+"""The limit of address space: libraries for GPUs map a lot that they do not use."""
 _MODULE = "__tileir_script__"
 
 

@@ -60,12 +60,12 @@ class Edit(NamedTuple):
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """A text after edits that are in order and do not overlap."""
-    pieces: list[str] = []
+    parts: list[str] = []
     place = 0
     for edit in edits:
-        pieces += [text[place : edit.start], edit.text]
+        parts += [text[place : edit.start], edit.text]
         place = edit.end
-    return "".join([*pieces, text[place:]])
+    return "".join([*parts, text[place:]])
 
 
 class SyntaxTree:

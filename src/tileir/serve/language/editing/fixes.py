@@ -29,7 +29,7 @@ _TERMINATORS |= dict.fromkeys((IF, REDUCE, SCAN), "yield")
 _ELEMENTS = ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)
 _ELEMENT = re.compile(r"(?:\d+x)*([A-Za-z]\w*)")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
-# Of more choices none is offered.
+# With more choices than this, none is offered.
 _MOST_CHOICES = 10
 
 

@@ -77,19 +77,21 @@ class _Layout:
             written = text[end:start]
             while levels and token > levels[-1].last:
                 levels.pop()
-            wanted = self._before(token, written)
-            if wanted != written:
-                found.append(Edit(end, start, wanted))
+            expected = self._before(token, written)
+            if expected != written:
+                found.append(Edit(end, start, expected))
             end = start + len(self._tokens[token])
             if token in self._opening:
                 self._depth += 1
             elif levels and token not in self._closing:
                 levels[-1].step(token)
         written = text[end:]
-        wanted = self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
-        wanted = wanted.rstrip() + self._newline if self._count or wanted else ""
-        if wanted != written:
-            found.append(Edit(end, len(text), wanted))
+        expected = (
+            self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
+        )
+        expected = expected.rstrip() + self._newline if self._count or expected else ""
+        if expected != written:
+            found.append(Edit(end, len(text), expected))
         return found
 
     def _before(self, token: int, written: str) -> str:
@@ -158,12 +160,12 @@ class _Layout:
         the first or the last and does not belong there; `begins` is true if nothing stands before.
         """
         lines = written.split("\n")
-        pieces: list[str] = []
+        parts: list[str] = []
         first = lines[0].rstrip()
         if first and not begins:
-            pieces.append(first if first[:1] in " \t" else " " + first)
+            parts.append(first if first[:1] in " \t" else " " + first)
         elif first:
-            pieces.append(first.lstrip())
+            parts.append(first.lstrip())
         empty = False
         commented = bool(first)
         for line in lines[1:-1]:
@@ -171,19 +173,19 @@ class _Layout:
             if not content:
                 empty = True
                 continue
-            if pieces or not begins:
-                pieces.append(self._newline)
+            if parts or not begins:
+                parts.append(self._newline)
                 if empty and (blank_before or commented):
-                    pieces.append(self._newline)
-            pieces.append(indentation + content)
+                    parts.append(self._newline)
+            parts.append(indentation + content)
             empty = False
             commented = True
-        if not pieces and begins:
+        if not parts and begins:
             return last
-        pieces.append(self._newline)
+        parts.append(self._newline)
         if empty and blank_behind and (blank_before or commented):
-            pieces.append(self._newline)
-        return "".join(pieces) + last
+            parts.append(self._newline)
+        return "".join(parts) + last
 
     def _end_of_label(self, token: int) -> int:
         """The `:` after a label and its arguments."""

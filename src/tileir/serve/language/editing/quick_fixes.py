@@ -53,7 +53,7 @@ def add_help(diagnostics: list[Diagnostic], settings: Settings) -> None:
             texts[source] = analysis, Trials(syntax, settings)
         analysis, trials = texts[source]
         good = good_fixes(analysis, located(diagnostic, analysis.syntax, _SYNTAX), trials)
-        # Of many that help, none is likely.
+        # If many fixes help, none is likely to be right.
         if 0 < len(good) <= _MOST_PRINTED:
             # In place of names that are spelled nearly so.
             diagnostic.notes = [each for each in diagnostic.notes if each.severity != "help"]
@@ -96,7 +96,7 @@ def good_fixes(analysis: Analysis, diagnostic: TextDiagnostic, trials: Trials) -
     for number, fix in enumerate(candidates):
         if number == _MOST_TRIED or len(found) == _MOST_OFFERED or trials.exhausted:
             break
-        # Of several fixes with one title, the first that helps.
+        # Keep the first fix with a title that helps.
         if fix.title not in found and trials.helps(fix.edits, diagnostic):
             found[fix.title] = fix
     return list(found.values())

@@ -78,7 +78,7 @@ def _words(document: Document, start: int, end: int) -> Iterator[Span]:
         if len(text) == 1 and not head.isalnum():
             continue
         if "<" in text and head not in ('"', "%", "@"):
-            yield from [(place + at, length, kind, 0) for at, length, kind in _type_pieces(text)]
+            yield from [(place + at, length, kind, 0) for at, length, kind in _type_spans(text)]
             continue
         if operation is None or not operation.first <= token <= operation.last or operation.regions:
             operation = syntax.operation_of_token(token)
@@ -150,23 +150,23 @@ _GENERAL: Final[dict[str, str]] = {
 
 
 @lru_cache(maxsize=4096)
-def _type_pieces(text: str) -> tuple[tuple[int, int, str], ...]:
+def _type_spans(text: str) -> tuple[tuple[int, int, str], ...]:
     """The words and numbers of a type that is one token."""
     found: list[tuple[int, int, str]] = []
     for match in _PIECE.finditer(text):
-        piece, (start, end) = match[0], match.span()
-        if piece == "x":
+        part, (start, end) = match[0], match.span()
+        if part == "x":
             # Between the extents of `4x8xf32`.
             continue
-        if piece.isdigit() or piece == "?":
+        if part.isdigit() or part == "?":
             kind = "number"
-        elif piece in PADDING.values:
+        elif part in PADDING.values:
             kind = "enumMember"
-        elif piece in ELEMENT_TYPES or (piece in _WORDS_OF_TYPES and text[end : end + 1] != "="):
+        elif part in ELEMENT_TYPES or (part in _WORDS_OF_TYPES and text[end : end + 1] != "="):
             kind = "type"
         else:
             kind = "property"
-        found.append((start, len(piece), kind))
+        found.append((start, len(part), kind))
     return tuple(found)
 
 

@@ -62,7 +62,7 @@ def type_definition(document: Document, position: lsp.Position) -> list[lsp.Loca
         return []
     tokens = [each for each in range(operation.first, operation.head_end) if syntax.tokens[each][:1] == "!"]
     aliases = [alias for alias in map(syntax.name_at, tokens) if alias is not None]
-    # Of several aliases, the one after the name of an argument, or one that stands for the type.
+    # The alias after the name of an argument, or one of the value's type.
     behind = syntax.name_at(name.definition + 2) if syntax.tokens[name.definition + 1] == ":" else None
     type = document.analysis.type_of(name)
     spelling = type.spelling.replace(" ", "") if type is not None else None
