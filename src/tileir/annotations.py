@@ -1,7 +1,7 @@
-"""The words of type annotations, without the cost of the modules that they are from.
+"""The names of type annotations, without the cost of the modules that define them.
 
-Importing `typing` or `collections.abc` takes a good part of the time that `tileir dis` takes on a small file, and
-everything here is only ever looked at by a type checker.  Type checkers treat a variable named TYPE_CHECKING as true.
+Importing `typing` or `collections.abc` takes a good part of the time that `tileir dis` takes on a small file, and only
+a type checker needs these names.  Type checkers treat a variable named TYPE_CHECKING as true.
 """
 
 TYPE_CHECKING = False
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeVar, cast
 
-    # A number of four bytes in the compiled build, and what it is told of classes.
+    # For mypyc: an integer of four bytes, and attributes of classes.
     from mypy_extensions import i32, mypyc_attr
 
     Part = TypeVar("Part")
@@ -34,7 +34,7 @@ else:
         """The value, which is known to be of the type."""
         return value
 
-    def mypyc_attr(**told):
+    def mypyc_attr(**arguments):
         """The class as it is."""
         return lambda made: made
 

@@ -6,7 +6,7 @@ Its methods are looked up among the declarations when they are called, so type c
 
 from __future__ import annotations
 
-from tileir import interface as _interface  # noqa: F401  (gives operations their text)
+from tileir import interface as _interface  # noqa: F401  (installs the printer of operations)
 from tileir.dialect.builder import Builder
 
 __all__ = ["Builder"]

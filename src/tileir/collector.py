@@ -10,7 +10,7 @@ import gc
 import os
 
 # New objects between collections during a pause: more than a program of a million operations has.  The collector is
-# not switched off: a pause whose end is lost to an interrupt does little harm.  Nobody else sets this very number.
+# not switched off: a pause whose end is lost to an interrupt does little harm.  No other code sets this number.
 _THRESHOLD = 20_000_003
 
 
@@ -40,7 +40,7 @@ if hasattr(os, "register_at_fork"):
 class CollectorPaused:
     """Makes collections rare within a `with`; pauses may nest, and overlap in threads.
 
-    There is no lock: threads that begin and end pauses at the same moment at worst end one too early.
+    There is no lock: if two threads begin or end pauses at the same time, at worst one pause ends too early.
     """
 
     def __enter__(self) -> None:

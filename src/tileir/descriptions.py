@@ -17,7 +17,7 @@ from tileir.ir.quoting import harmless, several
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult
 
-# Of a list of types or names, so many; of a block, so many operations are counted.
+# The most types or names of a list that are shown, and the most operations of a block that are counted.
 _SHOWN: Final = 4
 _COUNTED: Final = 1000
 _LONGEST_NAME: Final = 60

@@ -67,7 +67,7 @@ def release_binding_lock() -> bool:
     """Give back llvmlite's lock if this thread has it though no call is under way; True if one is.
 
     It is taken by a function in Python, so that an interrupt of another package's call may come after the lock is taken
-    and before anybody knows that it has to be released: all other threads would wait for ever.
+    and before the code that releases it: all other threads would wait forever.
     """
     lock = _binding_lock()
     if not is_owned(lock):
@@ -100,15 +100,15 @@ def _is_importing() -> bool:
 
 def _before() -> None:
     interrupt: BaseException | None = None
-    # Who imports may need a lock, or may be stuck for a reason that this cannot know.
-    for turn in range(_PATIENCE):
+    # An importing thread may need a lock, or may be stuck for an unknown reason: retry a limited number of times.
+    for attempt in range(_PATIENCE):
         interrupt = _take(NO_FORK) or interrupt
         lock = _binding_lock()
         if lock is not None:
             interrupt = _take(lock) or interrupt
         # The last one: while this is held no import begins.
         interrupt = _take(_Imports) or interrupt
-        if turn == _PATIENCE - 1 or not _is_importing():
+        if attempt == _PATIENCE - 1 or not _is_importing():
             break
         try:
             _after()
@@ -120,7 +120,7 @@ def _before() -> None:
 
 
 def _take(lock: Any) -> BaseException | None:
-    """Take a lock in spite of interrupts: the fork takes place whatever is raised, which can only be told about."""
+    """Take a lock despite interrupts, and return the last one: the fork happens anyway, so it is raised afterwards."""
     interrupt: BaseException | None = None
     while True:
         try:

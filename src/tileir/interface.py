@@ -18,7 +18,7 @@ from tileir.ir.traversal import clone
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST, NEWEST_NAME, Version, version_named
-from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
+from tileir.text import printer as _printer  # noqa: F401  (installs the printer of operations)
 from tileir.text.reading import parse_text
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def load(
             with open(source, "rb") as file:
                 data = file.read()
         except (OSError, ValueError):
-            # The mistake to expect: no file is called like this.
+            # A likely error: the text of a program instead of a path.
             if isinstance(source, str) and ("\n" in source or "{" in source):
                 words = "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
                 raise TypeError(words) from None
@@ -171,7 +171,7 @@ def from_bytecode(
     """
     from tileir.bytecode.layouts import from_bytes
 
-    # Looked at first: a wrong option is told before a wrong file.
+    # Checked first: a wrong option is reported before a wrong file.
     version_named(version)
     module = from_bytes(_bytes_of(data, "bytes or a bytes-like object"), layout)
     if verify:
@@ -180,14 +180,14 @@ def from_bytecode(
 
 
 def check_module(module: object) -> None:
-    """Refuse what is no program at once, instead of where it is first looked at."""
+    """Refuse what is no program here, before an analysis fails on it."""
     if not isinstance(module, Operation):
         words = "tileir.parse, tileir.load and Builder.finish give one"
         raise TypeError(f"a module is needed, not {type_text(module)}: {words}")
 
 
 def names_given(argument: str, value: object) -> tuple[str, ...]:
-    """The names that an argument of Python gives: one, or a list of them."""
+    """The names in an argument of a function: a string, or a list of strings."""
     if isinstance(value, str):
         return (value,)
     names: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (None,)
@@ -273,7 +273,7 @@ def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NA
     context = VerifyContext(number, hints)
     verify_operation(module, context)
     if number < NEWEST:
-        # Imported here: few ask for an earlier version.
+        # Imported here: few callers request an earlier version.
         from tileir.dialect.availability import newer_features
 
         # One error per operation, as everywhere: its own broken rule comes first.

@@ -31,15 +31,15 @@ _KERNEL: Final = re.compile(r"( *)(?:cuda_tile\.)?entry .*\{")
 
 def highlighted(text: str) -> str:
     """A program, or some lines of one."""
-    pieces, end = [], 0
+    found, end = [], 0
     for token in _TOKEN.finditer(text):
         color = _COLORS[token.lastgroup or ""]
-        pieces += [
+        found += [
             html.escape(text[end : token.start()]),
             f'<span style="color:{color}">{html.escape(token[0])}</span>',
         ]
         end = token.end()
-    return "".join([*pieces, html.escape(text[end:])])
+    return "".join([*found, html.escape(text[end:])])
 
 
 def program(text: str, caption: str = "") -> str:

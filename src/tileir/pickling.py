@@ -31,7 +31,7 @@ from tileir.ir.quoting import type_text
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.ir.versions import Version
-from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
+from tileir.text import printer as _printer  # noqa: F401  (installs the printer of operations)
 
 Parts = tuple[object, ...]
 # For each class what makes one, and the arguments of that: fields of the object, or a function that returns them.
@@ -108,7 +108,7 @@ _BY_NAME: dict[str, Callable[..., object]] = {kind.__name__: make for kind, make
 
 
 class _Part:
-    """Stands for a thing, and is pickled in its place: what it is made of comes before it in a flat list."""
+    """A placeholder that is pickled instead of an object; the parts of the object come before it in a flat list."""
 
     def __init__(self, kind: type, parts: Parts) -> None:
         self.kind: type = kind
@@ -252,7 +252,7 @@ def restored_error(
 
 
 def reduced(thing: object) -> Reduced:
-    """What `pickle` is told about a part of a program."""
+    """What `__reduce__` returns for a part of a program."""
     if isinstance(thing, Operation):
         root = thing
         while root.parent_operation is not None:

@@ -11,7 +11,7 @@ _NODES: Final = "/sys/devices/system/node"
 
 @cache
 def processors() -> int:
-    """The processors this process may use; asked once, as it takes longer than a small launch."""
+    """The processors this process may use; computed once, as it takes longer than a small launch."""
     try:
         available = len(os.sched_getaffinity(0))
     except (AttributeError, OSError):

@@ -32,10 +32,10 @@ def is_program(path: str) -> bool:
 
 
 class ProgramFiles:
-    """The files to read, in the order of the operands, each once; and, in words, what is wrong with operands that gave
-    none.  `wanted` says which files of a directory are programs.
+    """The files to read, in the order of the operands, each once; and a message for each operand without any.
 
-    `searched` says whether an operand was a directory or a pattern, so that the user does not know which files it is.
+    `wanted` selects the programs of a directory.  `searched` is true if an operand was a directory or a pattern, so
+    that the user does not know which files it is.
     """
 
     def __init__(self, operands: list[str], wanted: Callable[[str], bool] = is_program) -> None:

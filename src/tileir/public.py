@@ -173,14 +173,14 @@ def publish(module: str) -> None:
             return __import__(f"tileir.{name}", fromlist=[name])
         if name not in table:
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
-        # Operations get their text from here, whichever name was asked for first.
+        # Importing it installs the printer of operations, which every public name may need.
         __import__("tileir.interface")
         home, own = table[name]
         if home[0] == "!":
             from tileir.execute.errors import MissingDependencyError, placeholder
 
             try:
-                # The one that says what to install.
+                # Its error names the package to install.
                 __import__("tileir.execute.launching.kernel")
             except MissingDependencyError as missing:
                 # Not kept: the package may be installed while this process goes on.

@@ -60,7 +60,7 @@ def paint(text: str, kind: str) -> str:
 
 
 class Progress:
-    """How far some work is, on standard error: one line that changes on a terminal, a line now and then elsewhere.
+    """How far some work is, on standard error: one line that changes on a terminal, a line at intervals elsewhere.
 
     `after` is the seconds of silence at first, `every` those between lines that stay; with 0 there are none.
     """

@@ -57,7 +57,7 @@ def _checked(path: str) -> tuple[str, os.stat_result | None]:
         raise FileNotFoundError(0, "the name is empty")
     if path.endswith(("/", os.sep)):
         raise IsADirectoryError(0, "it is the name of a directory")
-    # A loop of links stays as it is, and the system says so.
+    # A loop of links stays as it is: the system reports it.
     target = os.path.realpath(path) if os.path.islink(path) else path
     try:
         existing = os.stat(target)
@@ -77,7 +77,7 @@ def _checked(path: str) -> tuple[str, os.stat_result | None]:
 
 
 def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryview) -> None:
-    """Write beside the target, then take its place; write onto a target that cannot be replaced."""
+    """Write a file beside the target and rename it onto the target; write in place if that is not possible."""
     try:
         descriptor, beside = _create_beside(target)
     except PermissionError:
@@ -96,7 +96,7 @@ def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryv
                 raise
             _write_in_place(target, data)
     finally:
-        # Gone when it has taken the place of the target.
+        # No longer there after the rename.
         with suppress(OSError):
             os.unlink(beside)
 

@@ -9,7 +9,7 @@ from typing import Final
 _PAGE: Final = 6_000
 """Characters of a page: about 1,500 tokens."""
 _KEPT: Final = 64
-"""Answers whose later pages can still be asked for."""
+"""Answers whose later pages can still be requested."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Pages:
         return Answer(status, parts[0], following, f"{self._count}.2")
 
     def page(self, name: str) -> Answer:
-        """A later page, by the name that `more` gave."""
+        """A later page, by its name in `more`."""
         answer, _, number = name.partition(".")
         parts = self._kept.get(int(answer), []) if answer.isdecimal() else []
         place = int(number) if number.isdecimal() else 0

@@ -216,7 +216,7 @@ class Tools:
         limit = min(seconds or self._seconds, _MOST_SECONDS)
         confines = tool == "judge"
         if confines:
-            # It keeps its limits itself, and says so in its answer.
+            # `judge` enforces the limit itself and reports it in its answer.
             limit += _MORE_SECONDS
         request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data, confines)
         output = self._workers.run(request)

@@ -1,4 +1,4 @@
-"""Search in the documentation: the sections that have the words of a query, the best first."""
+"""Search in the documentation: the sections that match a query, the best first."""
 
 from __future__ import annotations
 

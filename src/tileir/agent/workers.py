@@ -90,7 +90,7 @@ class Cancellation:
 
 
 CANCELLATION: Final[ContextVar[Cancellation | None]] = ContextVar("CANCELLATION", default=None)
-"""That of the call under way, where its client can go away."""
+"""The cancellation of the call under way, if its client can go away."""
 
 
 class Workers:
@@ -179,7 +179,7 @@ def serve(root: str, run: Callable[[list[str]], int]) -> None:
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    # What is printed here by mistake does not go among the answers.
+    # Standard output becomes standard error, so that a stray `print` does not corrupt the answers.
     os.dup2(2, 1)
     os.close(nothing)
     adopt_descendants()
@@ -243,7 +243,7 @@ def _be_command(words: tuple[str, ...], run: Callable[[list[str]], int], scratch
         status = run(list(words))
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
-    # What `tileir emulate` has to say of findings comes at the end of a process, and may end it.
+    # `tileir emulate` reports findings in an exit function, which may end the process.
     atexit._run_exitfuncs()
     flush_output()
     send_to_parent({"status": status})

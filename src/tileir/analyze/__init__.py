@@ -1,1 +1,1 @@
-"""What reads programs and says something about them; nothing here stays running or has a command line."""
+"""Analyses of programs; nothing here keeps running or has a command line."""

@@ -17,7 +17,7 @@ from tileir.ir.quoting import harmless
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-# What a finding is about, with its level where nothing else is said.
+# The default level and the description of each kind of finding.
 RULES = {
     "syntax": ("error", "The text is not a Tile IR program."),
     "bytecode": ("error", "The bytes cannot be decoded."),
@@ -60,7 +60,7 @@ def described_rules(more_rules: Mapping[str, tuple[str, str, str]]) -> list[dict
 
 
 def sarif_document(results: Sequence[str], rules: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """The document around results, in pieces; one result on each line."""
+    """The document around results, in parts; one result on each line."""
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     head = {"$schema": SCHEMA, "version": "2.1.0"}
     yield f"{json.dumps(head)[:-1]}, "

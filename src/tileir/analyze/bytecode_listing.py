@@ -15,12 +15,12 @@ _TEXT_WIDTH: Final = _WIDTH - 8 - 2 - _BYTES_WIDTH - 2
 _NAME_WIDTH: Final = 34
 _MOST_NAME: Final = 50
 _MOST_INDENT: Final = 20
-# Of a field that takes more lines of bytes than this the middle is left out.
+# The most lines of bytes of a field; the middle of a longer one is left out.
 _MOST_ROWS: Final = 16
 
 
 def meaning_of(node: Node, printer: FirstLinePrinter) -> str:
-    """What a node stands for, in words."""
+    """The text that explains a node."""
     if node.operation is not None:
         return printer.first_line(node.operation)
     if node.operand is not None:
@@ -64,7 +64,7 @@ class Listing:
         self.nodes.append(None)
 
     def _failure(self, position: int) -> None:
-        """Say where reading ended, before the first byte that was not read."""
+        """Add the errors that ended the reading, before the first byte that was not read."""
         found = self.found
         if found.messages and not self.failed and position >= found.failure:
             self.failed = True

@@ -1,4 +1,4 @@
-"""Compares what a tool reports with what the text itself says it should: MLIR's `-verify-diagnostics`.
+"""Compares what a tool reports with what comments of the text expect: MLIR's `-verify-diagnostics`.
 
 A comment names a finding: its severity, where (`@above`, `@below`, `@+N`, `@-N`, `@unknown`, or its own line) and a
 part of its text.
@@ -26,7 +26,7 @@ _DESIGNATOR = re.compile(
 
 @dataclass(slots=True)
 class _Expectation:
-    """One comment: what it asks for, and whether that was seen.  Line 0 stands for an unknown location."""
+    """One comment: the expected finding, and whether it was seen.  Line 0 stands for an unknown location."""
 
     severity: str
     line: int
@@ -95,13 +95,13 @@ def _expectations(text: str, name: str, problems: list[Diagnostic]) -> list[_Exp
 def _pattern(text: str) -> re.Pattern[str]:
     """`{{...}}` inside the text is a regular expression, the rest stands for itself."""
     literal, *rest = text.split("{{")
-    pieces = [re.escape(literal)]
-    for piece in rest:
-        inner, closing, literal = piece.partition("}}")
+    parts = [re.escape(literal)]
+    for part in rest:
+        inner, closing, literal = part.partition("}}")
         if not closing:
             raise ValueError("found start of regex with no end '}}'")
-        pieces += [f"({inner})", re.escape(literal)]
+        parts += [f"({inner})", re.escape(literal)]
     try:
-        return re.compile("".join(pieces))
+        return re.compile("".join(parts))
     except re.error as error:
         raise ValueError(f"invalid regex: {error}") from None

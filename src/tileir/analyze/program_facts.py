@@ -22,12 +22,12 @@ from tileir.ir.location import TextLocation
 from tileir.ir.quoting import harmless, several
 from tileir.ir.versions import RELEASED, VERSION_NAMES, version_named
 
-# Of the kinds of operations, and of the files that debug information names, as many are shown to people.
+# The most kinds of operations, and the most files of debug information, that are shown.
 _MOST_SHOWN = 12
 
 
 def file_facts(name: str, data: bytes) -> dict[str, Any]:
-    """What the outside of a file says, also of one whose inside cannot be read."""
+    """What the envelope of a file shows, also of one whose contents cannot be read."""
     facts: dict[str, Any] = {"file": name, "bytes": len(data), "kind": "text"}
     if not is_bytecode(data):
         return facts

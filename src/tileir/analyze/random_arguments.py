@@ -38,9 +38,9 @@ from tileir.ir.values import Value
 
 _ATTEMPTS: Final = 6
 _TRIALS: Final = 12
-"""Of one choice of integers, until its arrays are large enough and its grid small enough."""
+"""Trials of one choice of integers, until its arrays are large enough and its grid is small enough."""
 _MOST_BYTES: Final = 1 << 24
-"""Of one array."""
+"""The largest array."""
 _MOST_BLOCKS: Final = 24
 _MOST_EXTENT: Final = 1 << 14
 _UNDEFINED: Final = ("out-of-bounds", "index-space", "inbounds", "assume", "misaligned")
@@ -179,7 +179,7 @@ class _Search:
         return grid
 
     def _extend(self, numbers: dict[Value, int], reach: TrialObserver) -> None:
-        """Make tensors larger where even the first tile block wants a tile that they do not have."""
+        """Make tensors larger where even the first tile block accesses a tile outside of them."""
         grew = False
         for parameter, extent in reach.extents.items():
             if parameter in numbers and numbers[parameter] < extent <= _MOST_EXTENT:

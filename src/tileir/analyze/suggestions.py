@@ -78,8 +78,8 @@ def _about_keywords(attribute: str, version: Version) -> str:
 
     later: dict[str, str] = {}
     for declared in _public():
-        for piece in declared.attributes:
-            kind = enum_kind_of(piece) if piece.name == attribute else None
+        for attribute_declaration in declared.attributes:
+            kind = enum_kind_of(attribute_declaration) if attribute_declaration.name == attribute else None
             for keyword, since in (kind.since if kind is not None else {}).items():
                 if since > version:
                     later[keyword] = f"'{keyword}' since {version_text(since)}"

@@ -30,11 +30,11 @@ _ELEMENTS_OF_STEP: Final = 64
 
 
 class Rejected(Exception):
-    """A choice of integers leads nowhere; the message says why."""
+    """A choice of integers leads nowhere; the message explains why."""
 
 
 class TooSlow(Rejected):
-    """A trial takes longer than anybody wants to wait."""
+    """A trial takes too long."""
 
 
 class TrialObserver(Observer):
@@ -53,7 +53,7 @@ class TrialObserver(Observer):
         self.beyond: bool = False
         """Whether an index lies outside of the index space of its view."""
         self.extents: dict[Value, int] = {}
-        """How large extents must be for that not to happen, by the parameter that gives them."""
+        """How large extents must be for that not to happen, by the parameter that holds them."""
         self._steps: int = 0
         self._weights: dict[Operation, int] = {}
         self._starts: dict[int, tuple[int, Region]] = {}
@@ -195,7 +195,7 @@ def parameter_of(value: Value) -> Value:
 
 
 def block_axis(value: Value) -> int | None:
-    """The axis of the grid along which a value is the place of the tile block."""
+    """The axis of the grid along which a value is the coordinate of the tile block."""
     source = parameter_of(value)
     if isinstance(source, OperationResult) and source.operation.declaration is ops.GET_TILE_BLOCK_ID:
         return source.index

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Who looks at the launches of a context."""
+    """Observes the launches of a context."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None: ...
 
 
 @dataclass(eq=False)
 class Emulation:
-    """A context: how its launches are run and looked at, the GPU it emulates, and the context around it."""
+    """A context: how its launches run and what observes them, the GPU it emulates, and the context around it."""
 
     gpu: Gpu
     options: dict[str, Any]
@@ -48,7 +48,7 @@ _current: ContextVar[Emulation | None] = ContextVar("tileir.emulate", default=No
 
 _everywhere: Final[list[Emulation]] = []  # Open ones of the main thread, for threads that have none of their own.
 _process: Final[list[Emulation]] = []  # The context of the whole process, if it has one.
-ENTERED: Final[list[bool]] = []  # Empty until there is a context for the first time: `active` is not asked before.
+ENTERED: Final[list[bool]] = []  # Empty until the first context: callers then skip `active`.
 
 
 class LAUNCHES:
@@ -111,7 +111,7 @@ def enter_for_good(context: Emulation) -> None:
 
 
 def watched_launch(context: Emulation, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-    """Leave a launch to the watcher of a context.  It launches in one like it, where nobody else looks on."""
+    """Pass a launch to the watcher of a context, which launches in a copy of the context without a watcher."""
     assert context.watching is not None
     inner = replace(context, watching=None, outer=_current.get())
     before = _current.set(inner)
@@ -142,14 +142,14 @@ def runs_on_gpu(backend: str) -> bool:
     if backend == AUTO or not find_engine(backend).on_gpu:
         return False
     if not _has_device_files():
-        # Said here: without a GPU a script would end in the words of its libraries, before it launches anything.
+        # Without a GPU a script would end with an error of its libraries, before it launches anything.
         require(find_engine(backend))
     return True
 
 
 def _has_device_files() -> bool:
-    """Whether there seems to be a GPU.  The driver is not asked: a process that has asked it cannot be forked for
-    others to use it."""
+    """Whether there seems to be a GPU, without the driver: after a call of the driver, no fork of the process can use
+    the GPU."""
     if sys.platform != "linux" or os.environ.get("TILEIR_LIBCUDA"):
         return True
     return any(os.path.exists(path) for path in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"))

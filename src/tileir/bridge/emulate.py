@@ -1,7 +1,7 @@
 """`emulate`: the launches of cuTile and Triton, run here.
 
-The first context puts functions in the place of theirs, for good (`hooks`): they work here where a context says so,
-and do what the originals do elsewhere.
+The first context replaces their functions for good (`hooks`): these work here where a context is active, and elsewhere
+as the originals.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def emulate(
 
 
 _OPTIONS: Final = ("backend", "exact", "fast", "target", "watch_nan", "trace", "pdb", "names")
-"""Those of `emulate` beside the options of launches."""
+"""Options of `emulate` beside those of launches."""
 
 
 class EmulationContext(ContextDecorator):
-    """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
+    """What `tileir.emulate` returns: a context, and a decorator.  It may be entered again, also within itself."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make: Callable[[], Emulation] = make
@@ -99,7 +99,7 @@ class EmulationContext(ContextDecorator):
             enter_device()
 
     def __exit__(self, *error: Any) -> None:
-        # That of this thread or task, where others have entered it too.
+        # The context of this thread or task, where others have entered it too.
         own = innermost()
         place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
         context, manager = self._entered.pop(place)
@@ -109,10 +109,9 @@ class EmulationContext(ContextDecorator):
 
 
 def emulate_process(settings: Settings, findings: Findings | None, watcher: Watcher | None = None) -> None:
-    """Emulate all of this process from now on, where no context says otherwise.
+    """Emulate all of this process from now on, where no context is active.
 
-    What is looked for and found goes to `findings`; without, it is an error of its launch.  A `watcher` is given every
-    launch instead.
+    Findings go to `findings`; without it, a finding is an error of its launch.  A `watcher` takes every launch instead.
     """
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     watching = watcher or watcher_of(settings, findings)

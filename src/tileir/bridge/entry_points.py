@@ -1,7 +1,7 @@
 """cuTile's own functions that need a GPU or its driver, and what they do in a context.
 
-A launch runs here.  What asks about the GPU is told of the emulated one.  What measures, for `cuda.tile.tune`,
-measures on this machine.  What has no meaning without a GPU says so by name.
+A launch runs here.  Queries about the GPU describe the emulated one.  Measurements, for `cuda.tile.tune`, are those of
+this machine.  A function that has no meaning without a GPU raises an error with its name.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _is_capturing(context: Emulation, stream: object) -> bool:
 
 
 def _is_current(stream: Any, arguments: Any) -> bool:
-    """Whether a stream is torch's current one, to which launches with its tensors go without being told."""
+    """Whether a stream is torch's current one, which launches with its tensors use by default."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not any(type(argument) is torch.Tensor for argument in arguments):
         return False
@@ -237,7 +237,7 @@ def _refused(name: str, why: str) -> Callable[..., Any]:
     return refuse
 
 
-# The driver of CUDA 13.4, which knows all that the bytecode of this version can say.
+# The driver of CUDA 13.4, which reads all bytecode of this version.
 _DRIVER_VERSION: Final = (13, 4)
 _MOST_TILE_BLOCKS: Final = (2**31 - 1, 65535, 65535)
 _streams: Final = itertools.count(0x7E11, 0x10)
@@ -251,7 +251,7 @@ _ANSWERS: Final[dict[str, dict[str, Callable[..., Any]]]] = {
             kernel, arguments
         ),
         "_create_stream": lambda context: next(_streams),
-        # Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back.
+        # Every call returns after its work is done: there is nothing to wait for, and nothing to release.
         "_destroy_stream": lambda context, *arguments: None,
         "_synchronize_context": lambda context, *arguments: None,
         "_benchmark": _benchmark,
@@ -262,7 +262,7 @@ _ANSWERS: Final[dict[str, dict[str, Callable[..., Any]]]] = {
             "_spy_on_cuLaunchKernel_begin", "watches the CUDA driver: there is none"
         ),
     },
-    # It remembers what it was told first.
+    # cuTile caches the first architecture.
     "cuda.tile._compile": {"get_sm_arch": lambda context, device_id=0: context.gpu.architecture},
     _TUNER: {"benchmark_with_timeout": _benchmark_with_timeout},
 }

@@ -20,7 +20,7 @@ _ANSWERS: Final = (
     "tileir.bridge.triton.kernel.__missing__",
     *[f"tileir.bridge.emulated.device.{name}" for name in ("__torch_function__", "_called", "_made")],
 )
-"""What calls torch's function for the user, or looks up what the user asks for."""
+"""Calls torch's function for the user, or looks up a name for the user."""
 _REFUSALS: Final = (IndexError, KeyError, RuntimeError, TypeError, ValueError)
 
 
@@ -38,14 +38,14 @@ def is_script_frame(frame: FrameType) -> bool:
 
 
 def is_compile_error(error: BaseException) -> bool:
-    """Whether Triton, cuTile, or the translation of TTIR refuses the user's kernel: the message says where and why."""
+    """Whether Triton, cuTile, or the translation of TTIR refuses the user's kernel: the message has line and reason."""
     return type(error).__module__.startswith((*_LIBRARIES, "tileir.ttir.")) and "Internal" not in type(error).__name__
 
 
 def hide_own_frames(error: BaseException, *, is_reported: bool = False) -> None:
     """Take the lines of tileir, Triton and cuTile out of the tracebacks of an error and of what it comes from.
 
-    A bug of tileir is shown whole: somebody has to find it.  With `is_reported` the message says what is wrong with the
+    A bug of tileir is shown whole, so that it can be found.  With `is_reported` the message explains the error in the
     user's program, and what Python's own modules did on the way to it is left out, too.
     """
     frames = _frames(error)
@@ -81,7 +81,7 @@ def _is_standard(frame: FrameType) -> bool:
 
 
 def _is_reported(error: BaseException, innermost: FrameType) -> bool:
-    """Whether the message of an error says what is wrong with the user's program."""
+    """Whether the message of an error explains what is wrong with the user's program."""
     from tileir.ir.diagnostics import TileIRError
 
     kind = type(error)

@@ -1,4 +1,4 @@
-"""Changes of other libraries: functions in the place of theirs, and actions before and after their import.
+"""Changes of other libraries: replaced functions, and actions before and after an import.
 
 A function is replaced once and does what the original does outside of contexts.  So contexts of threads and tasks may
 overlap in any way, and a module that has imported a function by name is reached.  The program may import a library at
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Hook:
-    """A function in the place of another: `replacement` is called with the original and with the arguments."""
+    """A replaced function: `replacement` is called with the original and with the arguments."""
 
     __name__: str
 
@@ -46,7 +46,7 @@ def hook(module: Any, name: str, replacement: Callable[..., Any]) -> None:
         original = getattr(module, name)
         if isinstance(original, Hook) and original.replacement is replacement:
             return
-        # A new one each time: where somebody has replaced the last one, theirs may lead to it.
+        # A new hook each time: another library may have replaced the last one with a function that calls it.
         made = Hook(original, replacement)
         for other in list(sys.modules.values()):
             names = getattr(other, "__dict__", None)
@@ -60,7 +60,7 @@ def hook(module: Any, name: str, replacement: Callable[..., Any]) -> None:
 
 
 def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
-    """Put a function or method in the place of another: it is called with the original and with the arguments."""
+    """Replace a function or method: `replacement` is called with the original and with the arguments."""
     original = getattr(owner, name)
 
     @functools.wraps(original)

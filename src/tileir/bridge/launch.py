@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 BYTECODE_VERSION = "13.4"
 _KNOWN: Final[dict[Hashable, KnownLaunches]] = {}
 """What is known of kernels as long as they live, by `id` (a `WeakKeyDictionary` takes thrice the time), and in contexts
-by the architecture they are compiled for, which kernels may ask for, as well."""
+by the architecture they are compiled for, which kernels may query, as well."""
 
 
 def launch(
@@ -149,7 +149,7 @@ def prepared(
 
 
 def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> Variant | None:
-    """What a launch with options asks for; None if it is not among those that are recognized."""
+    """The options of a launch as a key; None if they are not among those that are recognized."""
     found: dict[str, Any] = {"threads": None, "unchecked": None}
     for name, value in options.items():
         if value is not None and type(value) is _RECOGNIZED.get(name):
@@ -186,7 +186,7 @@ def export(kernel: Any, args: Sequence[object]) -> bytes:
 
 
 def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
-    """What cuTile assumes about arguments of this kind, in its own words."""
+    """What cuTile assumes about arguments of this kind, as cuTile's objects."""
     return [_constraint(parameter) for parameter in described(kernel, args).parameters]
 
 
@@ -235,7 +235,7 @@ def _variables(
 
 
 def again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
-    """The arguments of a launch under way, which has `tables` in use, in words."""
+    """The values and the memory of a launch under way, which uses `tables`, found again."""
     description = described(kernel, args)
     return tuple(description.values), description.memory
 
@@ -306,14 +306,14 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
                 # cuTile calls shapes that do not fit an internal error.
                 raise error.with_traceback(None) from None
         if is_compile_error(error):
-            # The frames of cuTile say nothing to the user.
+            # The frames of cuTile do not help the user.
             raise error.with_traceback(None) from None
         raise
     return file.getvalue()
 
 
 def _help_for(error: Any, arrays: list[str]) -> str:
-    """What to change, where cuTile's error is a mistake that is often made."""
+    """What to change, where cuTile's error is a frequent one."""
     # Imported here: few kernels are wrong.
     from tileir.bridge.help.cutile import CUTILE
     from tileir.bridge.help.table import help_for
@@ -328,7 +328,7 @@ class _ArchitectureFound(Exception):
 
 
 def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """cuTile's compiler; `_architecture` only asks it what it is to compile for."""
+    """cuTile's compiler; `_architecture` only needs the architecture that it compiles for."""
     if _ArchitectureFound in arguments:
         raise _ArchitectureFound(arguments[2])
     return original(*arguments, **keywords)
@@ -363,7 +363,7 @@ def _architecture(kernel: Any, parameters: list[Parameter]) -> str | None:
 
 
 def _constraint(parameter: Parameter) -> Any:
-    """A parameter in the words of cuTile."""
+    """A parameter as an object of cuTile."""
     tile = cutile()
     compilation = tile.compilation
     if isinstance(parameter, ArrayParameter):

@@ -2,7 +2,7 @@
 
 cuTile compiles a kernel once for each *specialization*: the constants, and of each array its dtype and rank, which
 strides are 1, which strides, extents and base addresses are multiples of 16, and whether elements overlap.  Its own
-code that looks at the arguments needs the CUDA driver.  `describe` does the same here: `parameters` says what the
+code that reads the arguments needs the CUDA driver.  `describe` does the same here: `parameters` is what the
 kernel is compiled for (equal ones share a compilation), `values` and `memory` what it runs with.
 
 Calling convention: a constant is compiled in; an array is a pointer, then its extents, then its strides in elements; a
@@ -38,7 +38,7 @@ _FACTS: Final = ("extent", "stride", "address", "distinct")
 class Fact(NamedTuple):
     """What a kernel relies on of an array: an extent or a stride that is known, or of which a number is a divisor."""
 
-    what: str  # One of `_FACTS`; "address" is in bytes, and "distinct" says that no two indices mean the same element.
+    what: str  # One of `_FACTS`; "address" is in bytes, and "distinct" means that no two indices name the same element.
     axis: int = 0
     divisor: int = 1
     number: int | None = None
@@ -92,14 +92,14 @@ Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | 
 
 
 def constant_key(value: object) -> tuple[type, object]:
-    """What tells constants apart: 1, True and 1.0 are three; -0.0 is not 0.0, and a NaN is itself."""
+    """The key of a constant: 1, True and 1.0 differ; -0.0 is not 0.0, and a NaN is itself."""
     if isinstance(value, numpy.generic):
         value = value.item()
     return type(value), struct.pack("=d", value) if isinstance(value, float) else value
 
 
 def words_of(parameter: Parameter, all_facts: bool = False) -> str:
-    """What a kernel is compiled for, in words: `float32 of rank 2`; with `all_facts` what it relies on as well."""
+    """What a kernel is compiled for, as text: `float32 of rank 2`; with `all_facts` what it relies on as well."""
     if isinstance(parameter, ListParameter):
         return f"a list of {words_of(parameter.element, all_facts)}"
     if isinstance(parameter, ScalarParameter):
@@ -136,7 +136,7 @@ _CLASSES: Final[dict[type[Exception], Any]] = {}
 
 
 def _error(kind: type[Exception], message: str, cutile: str = "") -> LaunchError:
-    """A `LaunchError` that is also of cuTile's class, with what cuTile says of the same mistake."""
+    """A `LaunchError` that is also of cuTile's class, with cuTile's message for the same error."""
     if kind not in _CLASSES:
         # Shown and pickled as what it is to users.
         members = {name: getattr(LaunchError, name) for name in ("__module__", "__qualname__")}
@@ -215,7 +215,7 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
 
 
 def item_annotations(annotation: Any, count: int) -> Sequence[Any]:
-    """The annotations of the items of a tuple; what a leaf says holds for each."""
+    """The annotations of the items of a tuple; that of a leaf holds for each."""
     if annotation.KIND == "heterogeneous_tuple":
         found: Sequence[Any] = annotation.items
         return found
@@ -389,7 +389,7 @@ def _index_width(annotation: Any) -> int:
 
 
 def _overlaps(buffer: Buffer, strides: Sequence[int]) -> bool:
-    """Whether two indices may mean one element: judged as cuTile does, which tells most arrays rightly."""
+    """Whether two indices may name one element, by cuTile's rule, which is right about most arrays."""
     end = 1
     for stride, extent in sorted(zip(strides, buffer.shape, strict=True)):
         if stride < end:

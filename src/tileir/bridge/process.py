@@ -30,7 +30,7 @@ class Process:
     def __init__(self, settings: Settings, collects: bool, watcher: Watcher | None = None) -> None:
         self.settings: Settings = settings
         self.collects: bool = collects
-        self.watcher: Watcher | None = watcher  # Who is given every launch, in place of what the settings say.
+        self.watcher: Watcher | None = watcher  # Takes every launch, instead of what the settings select.
         self.findings: Findings | None = None  # There from the first import on that has to do with GPUs.
         self.status: int = 0  # What the process ends with as far as the script is concerned.
 
@@ -39,7 +39,7 @@ _process: Final[list[Process]] = []
 
 
 def begin_as_asked() -> None:
-    """Begin if TILEIR_EMULATE asks for it; called when Python starts."""
+    """Begin if TILEIR_EMULATE is set; called when Python starts."""
     try:
         settings = settings_of_variable(os.environ.get(VARIABLE, ""))
         if settings is not None:
@@ -96,7 +96,7 @@ def _emulate(process: Process) -> None:
     """From here on there is a GPU: the program is about to import what looks for one."""
     if process.findings is not None:
         return
-    # The one that says what to install.
+    # Its error names what to install.
     __import__("tileir.execute.launching.kernel")
     from tileir.bridge.emulate import emulate_process
     from tileir.bridge.watching import Findings
@@ -106,7 +106,7 @@ def _emulate(process: Process) -> None:
 
 
 def _end(process: Process) -> None:
-    """The last words of a process whose launches were looked at, and its status where something was found."""
+    """Print the summary of a process whose launches were observed, and set its status if there are findings."""
     findings, trace = process.findings, process.settings.trace
     if trace is not None and findings is not None and not findings.was_traced:
         sys.stderr.write(findings.without_trace(trace[0]) + "\n")

@@ -1,7 +1,7 @@
 """The pytest plugin: `pytest --tileir` runs a project's GPU tests on a machine without one.
 
 Loaded by every pytest of an environment that has tileir, so nothing is imported here that is not needed; what it adds
-acts only where it is asked for, by option, marker or fixture.
+acts only on request: by option, marker or fixture.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.fixture
 def tileir_emulation(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The test runs in a `tileir.emulate` context, with the options of its marker `tileir`; gives the context."""
+    """The test runs in a `tileir.emulate` context, with the options of its marker `tileir`; yields the context."""
     from tileir.bridge.contexts import active
     from tileir.bridge.emulate import emulate
 

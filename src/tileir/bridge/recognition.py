@@ -1,6 +1,6 @@
 """Launches that are like one before: the second time, kernel and arguments are recognized at once.
 
-`parameters.describe` says what a kernel is compiled for and what it runs with, and takes many times as long as a small
+`parameters.describe` finds what a kernel is compiled for and what it runs with, and takes many times as long as a small
 kernel runs.  What it finds follows from little: of an array, from its dtype, shape, strides, and whether it may be
 written to and begins at a multiple of 16 bytes; of a constant, from its type and value; of a number, from its type.
 So there is a table from each of those to what was found (`ArrayKinds`), and for each kernel one from the kinds of all
@@ -40,11 +40,11 @@ from tileir.execute.launching.kernel import Kernel
 
 MOST_KEPT: Final = 4096  # Kinds of arrays, or launches, that are remembered at a time; then all are forgotten.
 Variant = tuple[Any, ...]
-"""What else a launch asks for that has kernels of its own: backend, exact, fast, and options where they were given."""
+"""Other options of a launch that need kernels of their own: backend, exact, fast, and options if set."""
 _COMPILED_FOR: Final = 3  # Items of a `Variant` that a kernel is compiled for; the others are those of `Kernel.direct`.
 
 _UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError, LaunchError)
-"""What the inspection of arguments raises that are not known, or out of the ordinary."""
+"""What the inspection raises for arguments that are unknown or unusual."""
 _MISALIGNMENT: Final = ALIGNMENT - 1
 _NDARRAY: Final[Any] = numpy.ndarray if READS_HEADERS else None
 _word: Final = struct.Struct("<Q").pack
@@ -56,7 +56,7 @@ _kinds: Final[dict[int, tuple[ArrayParameter, bool]]] = {}
 
 class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
     """What is known of arrays with an annotation, by dtype, shape, strides, for NumPy's whether they may be written to,
-    and how far behind a multiple of `ALIGNMENT` they begin: the number of their kind, extents and strides as a kernel
+    and how far after a multiple of `ALIGNMENT` they begin: the number of their kind, extents and strides as a kernel
     takes them, and their size.  Tensors of torch have their own dtype, and strides in elements."""
 
     def __init__(self, annotation: Any) -> None:
@@ -91,7 +91,7 @@ _TENSORS: Final[set[object]] = set()
 """torch's own classes of tensors, once one was launched with: the data of others may be elsewhere."""
 
 Parameter = tuple[Any, ArrayKinds, bool, int]
-"""The annotation, what is known of arrays in its place, whether it is a constant, the least int that is too large."""
+"""The annotation, known arrays of this parameter, whether it is a constant, the least int that is too large."""
 
 
 def _parameter(annotation: Any) -> Parameter:
@@ -132,7 +132,7 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             key.append(number)
             numbers += (address, words, size)
             if value.is_cpu:
-                # Of one whose memory was given back there is less than it says.
+                # A tensor whose memory was released has less than its shape needs.
                 storage = value.untyped_storage()
                 if address + size > storage.data_ptr() + len(storage):
                     raise KeyError
@@ -196,7 +196,7 @@ def _inspect_list(annotation: Any, items: list[Any], found: Inspected) -> None:
 
 
 def _given(key: Sequence[Any]) -> list[ArgumentKind]:
-    """What of each argument stands in a record."""
+    """The kind of each argument in a record."""
     found: list[ArgumentKind] = []
     for item in key:
         if isinstance(item, int):

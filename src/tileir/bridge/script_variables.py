@@ -37,7 +37,7 @@ _CONSTANTS: Final = (bool, int, float, complex, str, type(None))
 
 def captured(export: Callable[[], bytes], entry: Operation) -> ScriptVariables | None:
     """The variables of the kernel that `export` compiles and that `entry` is the program of; None if cuTile does not
-    tell."""
+    show them."""
     try:
         capture = VariableCapture()
         with capture.listening():
@@ -55,7 +55,7 @@ def captured(export: Callable[[], bytes], entry: Operation) -> ScriptVariables |
 
 
 class _Table:
-    """Turns what cuTile's compiler said into `ScriptVariables`."""
+    """Converts the captured calls of cuTile's compiler to `ScriptVariables`."""
 
     def __init__(self, capture: VariableCapture, program: NumberedProgram) -> None:
         self._capture: VariableCapture = capture
@@ -90,7 +90,7 @@ class _Table:
         return ScriptVariables(self._environments, at, self._bindings)
 
     def _operation_locations(self) -> list[int]:
-        """For each operation of the program the location object that cuTile gave it; 0 if it is none."""
+        """For each operation of the program its location object of cuTile's; 0 if it has none."""
         emitted = self._capture.emitted
         operations = self._program.operations
         if emitted and emitted[-1][0] != len(operations):
@@ -132,7 +132,7 @@ class _Table:
         around = self._around(number)
         if place in capture.loop_starts:
             if place in around:
-                # The compiler asks in each iteration whether the loop was left.
+                # The compiler tests in each iteration whether the loop was left.
                 return self._environment(capture.loop_starts[place])
             if self._program.operations[number].declaration is IF:
                 return -1

@@ -32,7 +32,7 @@ _YES = ("1", "yes", "on", "true")
 
 
 class InvalidSettings(ValueError):
-    """Options that make no sense; the message says why."""
+    """Options that make no sense; the message explains why."""
 
 
 class Settings:
@@ -54,16 +54,16 @@ class Settings:
 
     @property
     def watches(self) -> bool:
-        """Whether something is looked for in launches, so that there is something to tell at the end."""
+        """Whether launches are checked, so that there is a summary at the end."""
         return bool(self.sanitize) or self.watch_nan
 
     @property
     def observes(self) -> bool:
-        """Whether launches are looked at."""
+        """Whether launches are observed."""
         return self.watches or self.trace is not None or self.pdb or self.names == "tile"
 
     def words(self) -> str:
-        """As TILEIR_EMULATE says it: for the processes that a script starts."""
+        """The value of TILEIR_EMULATE for the processes that a script starts."""
         found = []
         for name in OPTIONS:
             attribute = _attribute(name)
@@ -101,7 +101,7 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
 
 
 def settings_of_variable(text: str) -> Settings | None:
-    """What TILEIR_EMULATE asks for: nothing, `1`, or options as in `sanitize target=b200`."""
+    """The settings of a value of TILEIR_EMULATE: none, `1`, or options as in `sanitize target=b200`."""
     text = text.strip()
     if text.lower() in NO:
         return None
@@ -115,7 +115,7 @@ def settings_of_variable(text: str) -> Settings | None:
 
 
 def names_of(text: str) -> Names:
-    """Whose names traces and reports have."""
+    """Parse the option for names in traces and reports: those of the script or of the tile program."""
     if text == "script":
         return "script"
     if text == "tile":

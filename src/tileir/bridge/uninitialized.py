@@ -26,7 +26,7 @@ _LIBRARIES: Final = ("cupy", "numpy", "torch")
 _FLOATS: Final = ("bfloat", "complex", "float")
 
 WATCHED: Final[list[str]] = []
-"""Empty until somebody wants to know of allocations; has "everywhere" where contexts do not matter."""
+"""Empty until allocations are watched; has "everywhere" where contexts do not matter."""
 
 
 def watch_allocations(*, everywhere: bool = False) -> None:
@@ -46,7 +46,7 @@ def _allocate(original: Any, *arguments: Any, **keywords: Any) -> Any:
 
 
 def note_allocation(extent: Extent | None) -> None:
-    """Fill memory that was just allocated, if somebody wants to know."""
+    """Fill memory that was just allocated, if allocations are watched."""
     if extent is None or not WATCHED or not extent[0]:
         return
     is_everywhere = "everywhere" in WATCHED

@@ -7,10 +7,10 @@ own values each variable is bound to.  `VariableCapture` reads that where these 
   The operations that the step makes carry that object, whatever the compiler does to them later.  The variables of the
   scope at that time are the environment of these operations.
 - `_transform_ir` gets the program before the compiler optimizes it: assignments, and what loops and branches merge.
-- `ControlFlowInfo` and `store_invalid` tell of variables that are not assigned on every path, which the program omits.
-- `Mapper.set_var` is told of each value that takes the place of another one.
+- `ControlFlowInfo` and `store_invalid` show variables that are not assigned on every path, which the program omits.
+- `Mapper.set_var` gets each value that replaces another one.
 - `_clone_loop` makes the loops that a loop is split into; each keeps one branch of an `if`.
-- `BytecodeContext` is told of the number that each value gets in the bytecode.
+- `BytecodeContext` gets the number of each value in the bytecode.
 
 All of them are private.  If one of them changes, there are no variables, and everything else goes on.
 """
@@ -37,14 +37,14 @@ class CapturedScope:
 
 
 class VariableCapture:
-    """What cuTile's compiler says of one kernel, as it says it.  Locations go by `id`, as equal ones differ here."""
+    """The calls of cuTile's compiler for one kernel.  Locations go by `id`, as equal ones differ here."""
 
     def __init__(self) -> None:
         self.scopes: dict[int, CapturedScope] = {}
         self.chains: dict[int, tuple[int, ...]] = {}  # For an operation's location those of loops and branches around.
         self.loop_starts: dict[int, int] = {}  # For the location of a loop that of the first operation in it.
         self.aliases: dict[str, Any] = {}
-        self.unassigned: set[str] = set()  # What stands for a value that there is not.
+        self.unassigned: set[str] = set()  # The placeholders of missing values.
         self.merges: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         """For what is merged: the location of each operation that leads to it, and the value it is then."""
         self.for_loops: set[int] = set()
@@ -57,7 +57,7 @@ class VariableCapture:
         """For the location where a branch ends: the counters of loops that keep that branch, and not the `if`."""
         self.emitted: list[tuple[int, Any]] = []  # Locations of the bytecode's operations, each from one number on.
         self.numbers: dict[str, tuple[int, int]] = {}
-        """For a value the number it has in the bytecode, and how many operations there are by then."""
+        """For a value its number in the bytecode, and the number of operations before it."""
         self._alive: list[Any] = []  # What has the locations that go by `id`.
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Launches that are looked at: what `sanitize`, `watch_nan`, `trace` and `pdb` of an emulation do.
+"""Observed launches: what `sanitize`, `watch_nan`, `trace` and `pdb` of an emulation do.
 
 In an `emulate()` context a finding is an error of its launch.  Where a whole script is emulated the launch goes on, the
 report is written at once, and the end of the script has a summary (`Findings`).
@@ -60,7 +60,7 @@ class Findings:
                     _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
 
     def without_trace(self, kernel: str) -> str:
-        """What to say at the end where no launch was traced."""
+        """The message at the end if no launch was traced."""
         why = "no kernel was launched"
         if self.kernels:
             names = ", ".join([harmless(name) for name in self.kernels])
@@ -83,7 +83,7 @@ _TRACING = threading.RLock()
 
 
 class Watching:
-    """How the launches of a context are looked at."""
+    """How the launches of a context are observed."""
 
     def __init__(self, settings: Settings, findings: Findings | None = None, run: Callable[..., None] = launch) -> None:
         self._settings: Settings = settings
@@ -91,7 +91,7 @@ class Watching:
         self._run: Callable[..., None] = run
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-        """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
+        """`tileir.launch`, observed; a finding is an error, or written where findings are collected."""
         settings, caller = self._settings, launching_frame()
         name = kernel_name(kernel)
         reports: list[SanitizerReport] = []
@@ -212,7 +212,7 @@ _found: Final[list[Any]] = []  # The one of this process: the first launch is th
 
 
 def watcher_of(settings: Settings, findings: Findings | None = None) -> Watcher | None:
-    """Who looks at launches: the debugger if the environment of this process asks for it, or `Watching`, or nobody."""
+    """What observes launches: the debugger if an environment variable selects it, `Watching`, or nothing."""
     text = os.environ.get(VARIABLE, "").strip()
     if text.lower() in NO:
         return Watching(settings, findings) if settings.observes else None

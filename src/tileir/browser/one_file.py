@@ -28,8 +28,8 @@ def page(
     """The page whose modules and styles are the assets of a package; those of `tileir.serve.explorer` are imported as
     `explorer/main.js`.
 
-    `embedded` is what it shows; a `connected` page asks its server for it.  Without a `nonce`, one is derived from
-    what the page carries: nobody who knows only a part of it can guess it, and the same contents give the same file.
+    `embedded` is what it shows; a `connected` page requests it from its server.  Without a `nonce`, one is derived
+    from the contents: nobody who knows only a part of them can guess it, and the same contents make the same file.
     """
     carried = json_in_script(embedded)
     if nonce is None:
@@ -52,7 +52,7 @@ def page(
 
 
 def policy(nonce: str, *, connected: bool) -> str:
-    """What the browser lets the page do: run its own modules, ask its own server, draw, and nothing else."""
+    """What the browser lets the page do: run its own modules, connect to its own server, draw, and nothing else."""
     rules = [
         "default-src 'none'",
         f"script-src 'nonce-{nonce}'",
@@ -82,7 +82,7 @@ def json_in_script(value: Any) -> str:
 def packed(value: Any) -> str:
     """JSON, compressed and written as base64: what `unpacked` of `assets/page.js` reads."""
     data = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    # No time and no name in the header: the same value gives the same text.
+    # No time and no name in the header: the same value makes the same text.
     return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
 
 

@@ -51,7 +51,7 @@ class Node:
 
 
 class Annotated:
-    """A file taken apart.  `messages` says why it could not be read to the end, `failure` where."""
+    """The fields of a decoded file.  `messages` are the errors that ended the reading, `failure` is their offset."""
 
     def __init__(self, data: bytes, layout: str) -> None:
         self.data: bytes = data
@@ -170,7 +170,7 @@ class _Builder:
         return root.children
 
     def _with_gaps(self, fields: list[Node], groups: list[Node]) -> list[Node]:
-        """The fields, and between them the bytes that were not read, cut where a group begins or ends."""
+        """The fields, and nodes for the unread bytes between them, split where a group begins or ends."""
         cuts = sorted({cut for group in groups for cut in (group.start, group.end)} | {len(self.data)})
         if self.failure > 0:
             cuts = sorted({*cuts, self.failure})
@@ -238,7 +238,7 @@ class _Builder:
                     node.meaning = self._meaning(node, span, span.value, parent, kind)
 
     def _name_group(self, node: Node, span: Span | None, numbers: dict[str, int]) -> str:
-        """Name a group; the result says what kind of group it is."""
+        """Name a group and return its kind."""
         if span is None:
             name = node.name
             if name.startswith("section ") and name != "section header":
@@ -340,7 +340,7 @@ def _section_meaning(marker: int) -> str:
 
 
 def _without_overlap(fields: list[Node]) -> list[Node]:
-    """Of fields that share bytes the first one read; tables of invalid files may overlap."""
+    """The first of the fields that share bytes, in reading order; tables of invalid files may overlap."""
     order = sorted(range(len(fields)), key=lambda i: (fields[i].start, i))
     kept: list[Node] = []
     for index in order:
@@ -350,7 +350,7 @@ def _without_overlap(fields: list[Node]) -> list[Node]:
 
 
 def _nestable(groups: list[Node], fields: list[Node]) -> list[Node]:
-    """The groups that neither cut a field nor one another, from the outside in."""
+    """The groups that split neither a field nor another group, the outer ones first."""
     starts = [field.start for field in fields]
     found: list[Node] = []
     seen: set[tuple[int, int, str]] = set()

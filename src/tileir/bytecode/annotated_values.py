@@ -229,7 +229,7 @@ def _short(value: Attribute) -> str:
 
 
 def tag_name(kind: str, tag: int) -> str:
-    """What a tag of a blob or attribute in the public layout says."""
+    """The name of a tag of a blob or attribute in the public layout."""
     if kind == "type":
         scalar = SCALARS.get(tag)
         return scalar.spelling if scalar is not None else TYPE_TAGS.get(tag, "")

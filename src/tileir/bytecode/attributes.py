@@ -79,7 +79,7 @@ class _Open:
             return
         key = self.key
         if key in self.entries:
-            # Of several repeated keys the first in sorting order is reported.
+            # Report the first repeated key in sorting order.
             self.repeated = min(self.repeated, key) if self.repeated else key
         self.entries[key] = part
 
@@ -112,9 +112,9 @@ def read_attribute(reader: ByteReader, tables: Tables) -> Attribute:
 
 
 def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
-    """An array, a dictionary or hints behind their tag, or where the context says it.
+    """Read an array, a dictionary or hints whose tag has been read, or follows from the context.
 
-    An explicit stack, because they nest as deep as the file says: each level costs it two bytes.
+    An explicit stack, because a file may nest them to any depth: each level costs it two bytes.
     """
     path = [_Open(tag, reader)]
     try:
@@ -151,7 +151,7 @@ def _note_number(found: Attribute, reader: ByteReader, start: int, tables: Table
 
 
 def _read_leaf(reader: ByteReader, tables: Tables, whole_tag: int) -> Attribute:
-    """An attribute that is not made of others, behind its tag."""
+    """An attribute that is not made of others, after its tag."""
     tag = whole_tag & 0xFF
     if tag == INTEGER:
         return _read_integer(reader, tables)
@@ -218,7 +218,7 @@ def _read_bounded(reader: ByteReader) -> Attribute:
 
 
 def _read_pair(reader: ByteReader, first: str, second: str) -> tuple[int | None, int | None]:
-    """Two numbers that a flag each says to be there."""
+    """Two numbers, each of which is present if its flag is set."""
     flags = reader.varint("failed to read optional parameter flags")
     one = reader.signed(f"failed to read {first}") if flags & 1 else None
     other = reader.signed(f"failed to read {second}") if flags & 2 else None
@@ -238,12 +238,12 @@ def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWrite
 
 
 def write_array(writer: ByteWriter, array: builtin.ArrayAttribute, tables: TableWriter) -> None:
-    """The elements of an array where the context says that it is one."""
+    """The elements of an array, without a tag, where the context implies it."""
     _write_pending(writer, _begin_array(writer, array), tables)
 
 
 def write_dictionary(writer: ByteWriter, dictionary: builtin.DictionaryAttribute, tables: TableWriter) -> None:
-    """The entries of a dictionary where the context says that it is one."""
+    """The entries of a dictionary, without a tag, where the context implies it."""
     _write_pending(writer, _begin_dictionary(writer, dictionary, tables), tables)
 
 

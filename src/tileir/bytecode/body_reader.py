@@ -49,7 +49,7 @@ class RecordPrefix:
     """A decoded prefix, `length` bytes long, the first `opcode_length` of them the opcode.
 
     `group_sizes` has the number of operands in each group, -1 for a group that is counted in front of its values.
-    `is_whole` says that only operands follow.
+    `is_whole` is true if only operands follow.
     `operand_count` is their sum, -1 where it is not known; where it is, `segments` are too.
     `void_promise` is the length of an `inbounds` list that promises nothing about any index, -1 where there is none.
     """
@@ -134,7 +134,7 @@ class BodyReader(RegionReader):
         self.next: int = 0
 
     def first_location(self, number: int) -> Location | None:
-        """The location of the function itself; the operations then have theirs behind it."""
+        """The location of the function itself; the operations then have theirs after it."""
         starts = self.debug.function_starts
         if number >= len(starts) or starts[number] >= len(self.debug.indices):
             return None

@@ -65,7 +65,7 @@ def check_absent(operation: Operation, field: AttributeField, value: Attribute |
 
 
 def wire_value(operation: Operation, field: AttributeField, value: Attribute | None, layout: str) -> int:
-    """The number of an enumerator; `layout` says where those of the drafts have no form."""
+    """The number of an enumerator; `layout` names what a draft enumerator lacks, for the error."""
     if not isinstance(value, EnumAttribute):
         raise fail(operation, f"requires attribute '{field.name}'")
     number = value.kind.values[value.keyword]
@@ -270,7 +270,7 @@ class BodyWriter(ByteWriter):
         self.varint(number)
 
     def _write_groups(self, operation: Operation, record: Record, lengths: list[int]) -> None:
-        """Write the operands declared under each name, those of variable number behind their number."""
+        """Write the operands declared under each name, those of variable number after their number."""
         if record.operand_mode == records.COUNTED:
             self.varint(len(operation.operands))
         position = 0

@@ -66,7 +66,7 @@ class Container:
 
     @property
     def is_preview(self) -> bool:
-        """Whether the header says that the content is a public preview."""
+        """Whether the header marks the content as a public preview."""
         return self.version >= V13_5 and bool(self.tag & PREVIEW_BIT)
 
     @property
@@ -128,7 +128,7 @@ def read_container(
 
 
 def section_identifiers(data: bytes) -> set[int]:
-    """The sections a file has, as far as its envelope can be followed; says nothing about whether it is valid."""
+    """The sections of a file, as far as its envelope can be followed; the file may still be invalid."""
     found: set[int] = set()
     reader = ByteReader(data, 0, len(data))
     reader.position = min(HEADER_SIZE, len(data))

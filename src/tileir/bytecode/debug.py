@@ -176,7 +176,7 @@ class DebugTable(NestedTable):
         return found if isinstance(found, Location) else None
 
     def _decode_positions(self, index: int) -> None:
-        """Decode a line and column of a file in a scope, and those behind it in the same: nearly all locations.
+        """Decode a line and column of a file in a scope, and those after it in the same: nearly all locations.
 
         They share their first bytes.  Other attributes are not decoded here.  Without this, reading a program with
         debug information takes half as long again.
@@ -200,7 +200,7 @@ class DebugTable(NestedTable):
             file = self._strings.get(reader.varint(""))
             prefix = data[start : reader.position]
             length = len(prefix)
-            # Up to the last one, whose end no offset says.
+            # Without the last one: no offset marks its end.
             for number in range(index, min(index + _MOST_POSITIONS, len(offsets) - 1)):
                 position = base + offsets[number] + length
                 end = base + offsets[number + 1]
@@ -232,7 +232,7 @@ class DebugTable(NestedTable):
 
     def decode(self, reader: ByteReader) -> Attribute:
         tag = reader.varint("") & 0xFF
-        # Offsets in messages count from behind the tag.
+        # Offsets in messages count from after the tag.
         reader.start = reader.position
         parts: list[Attribute] = []
         strings: list[str] = []
@@ -243,7 +243,7 @@ class DebugTable(NestedTable):
             if field.kind == _STRING:
                 strings.append(self._strings.read(reader, field.message))
             elif field.kind == _NUMBER:
-                # Lines and columns are 32 bits wide whatever the file says.
+                # Lines and columns are 32 bits wide, however large the number in the file.
                 numbers.append(reader.varint(field.message) & 0xFFFFFFFF)
             else:
                 parts.append(self._part(reader, field))
@@ -263,7 +263,7 @@ class DebugTable(NestedTable):
 
 
 def _more(section: ByteReader, message: str) -> None:
-    """NVIDIA's reader needs a byte behind each padding, even for an empty list."""
+    """NVIDIA's reader needs a byte after each padding, even for an empty list."""
     if not section.remaining:
         section.fail(message)
 

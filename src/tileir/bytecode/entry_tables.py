@@ -1,4 +1,4 @@
-"""Tables of entries behind their offsets, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
+"""Tables of offsets and then entries, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
 
 Entries are decoded on first use, because a bad entry that nothing uses is no error.
 """
@@ -28,7 +28,7 @@ class EntryTable:
         self._trace: Trace | None = section.trace if section is not None else None
 
     def read_offsets(self, section: ByteReader, size: int, count: int, what: str = "") -> None:
-        """Read `count` offsets; the entries begin behind them."""
+        """Read `count` offsets; the entries begin after them."""
         self._offsets = read_offsets(section, size, count, what)
         self._data = section.data
         self._start = section.position
@@ -56,7 +56,7 @@ class _PartNeeded(Exception):
 
 
 class NestedTable(EntryTable):
-    """Entries that are made of other entries, as deep as the file says."""
+    """Entries that refer to other entries, to any depth."""
 
     def __init__(self, section: ByteReader | None) -> None:
         super().__init__(section)
@@ -150,7 +150,7 @@ class StringTable(EntryTable):
     def bounds(self, index: int) -> tuple[int, int]:
         """Where a string starts and ends in the file.
 
-        Ends that make no sense are cut to the section, with the 32-bit arithmetic of NVIDIA's reader: a string that
+        A wrong end is clamped to the section, with the 32-bit arithmetic of NVIDIA's reader: a string that
         ends before it starts goes on to the end of the section.
         """
         start, end = super().bounds(index)
@@ -182,7 +182,7 @@ class StringTable(EntryTable):
 
 
 class StringInterner:
-    """Gives each string its index, in order of first use."""
+    """Assigns each string its index, in order of first use."""
 
     def __init__(self) -> None:
         self.indices: dict[str, int] = {}

@@ -160,7 +160,7 @@ def _dropped_locations(module: Operation) -> list[Diagnostic]:
 
 
 def _dropped_with_arguments(operation: Operation) -> list[Location]:
-    """The locations of the arguments of an operation's blocks, but for those that say no more than the operation's."""
+    """The locations of an operation's block arguments that add something to the operation's own location."""
     owner = operation.location
     position = owner.source if isinstance(owner, DILocation) else owner
     return [

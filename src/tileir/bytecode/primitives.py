@@ -68,7 +68,7 @@ class Malformed(Exception):
     """Ends the reading of a part of a file; the readers around it add their own line to `messages`.
 
     `reasons` has the same lines without offsets.
-    Without a message it says nothing itself: NVIDIA's reader leaves some failures to the line of the reader around.
+    Without a message it adds no line: for some failures NVIDIA's reader prints only the lines of the readers around.
     """
 
     def __init__(self, message: str, offset: int, prefixed: bool = True, code: Code | None = None) -> None:
@@ -79,7 +79,7 @@ class Malformed(Exception):
             self.add(message, offset if prefixed else -1)
         self.offset: int = offset
         self.location: Location = UNKNOWN
-        # Of the first message.
+        # The code of the first message.
         self.code: Code | None = code
 
     def add(self, message: str, offset: int = -1) -> Malformed:
@@ -127,7 +127,7 @@ class Trace:
             self.spans.append(Span(start + index * size, start + (index + 1) * size, what, value, False))
 
     def refer(self, table: str, what: str = "") -> None:
-        """Say which table the last number is an index of, and what for where the field has no word of its own."""
+        """Record which table the last number indexes, and what for where the field has no name of its own."""
         if self.spans:
             last = self.spans[-1]
             last.table = table

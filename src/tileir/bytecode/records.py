@@ -120,7 +120,7 @@ class Record:
         ]
         segmented = bool(declaration.traits & SEGMENTS)
         self.operand_mode: int = SEGMENTED if segmented else FIXED if declaration.plain_operands else COUNTED
-        # Whether the record says which operands belong to which declared name.
+        # Whether the record encodes which operands belong to which declared name.
         self.has_groups: bool = segmented or self.has_flags
         self.operand_count: int = len(declaration.operands)
         self.operand_bits: list[int] = [
@@ -279,7 +279,7 @@ def documented_records() -> dict[int, DocumentedRecord]:
     return _documented
 
 
-# What the entries of the function and global sections say outside of their dictionaries.
+# What the entries of the function and global sections encode outside of their dictionaries.
 OUTSIDE_DICTIONARY: Final = ("sym_name", "function_type")
 
 

@@ -1,4 +1,4 @@
-"""Reading regions in one another, in either layout: what comes behind the record of an operation."""
+"""Reading regions in one another, in either layout: what comes after the record of an operation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OpenOperation:
         self.block_span: Span | None = None
 
     def explain(self, failure: Malformed, offset: int) -> None:
-        """Say what was being read when it failed."""
+        """Add what was being read to a failure."""
         if self.reached == _IN_OPERATIONS:
             failure.add(f"failed to parse operation {len(self.block)} in block.", offset)
         if self.reached != _IN_REGION:

@@ -78,7 +78,7 @@ class TypeTable(NestedTable):
 
     def decode(self, reader: ByteReader) -> Type:
         tag = reader.varint("") & 0xFF
-        # Offsets in messages count from behind the tag.
+        # Offsets in messages count from after the tag.
         reader.start = reader.position
         gate = TAG_GATES.get(tag)
         if gate is not None and gate[1] > self.version:

@@ -20,7 +20,7 @@ _INSTALL = "pip install 'tileir[cpp]'"
 
 
 class Compiled:
-    """What a compilation gave: bytecode, empty where it failed, what NVRTC said, and the symbol of each expression."""
+    """The result of a compilation: bytecode (empty if it failed), NVRTC's log, and the symbol of each expression."""
 
     def __init__(self, data: bytes, log: str, symbols: dict[str, str]) -> None:
         self.data = data
@@ -62,8 +62,8 @@ def _library() -> ctypes.CDLL:
 
 def _check(status: int, what: str) -> None:
     if status != _SUCCESS:
-        said = _library().nvrtcGetErrorString(status)
-        raise CppError.of(f"NVRTC cannot {what}: {said.decode()}")
+        message = _library().nvrtcGetErrorString(status)
+        raise CppError.of(f"NVRTC cannot {what}: {message.decode()}")
 
 
 def compile_source(

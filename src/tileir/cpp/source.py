@@ -18,7 +18,7 @@ from tileir.ir.location import UNKNOWN, CharacterLocation, Location, SourceText,
 _ALWAYS = ("--enable-tile", "--gpu-architecture=compute_90", "-std=c++20", f"--pre-include={PRELUDE}")
 _MOST_ERRORS = 20
 _MOST_NOTES = 3
-# The file where NVRTC finds the names of kernels that it was asked for.
+# The name of the file in NVRTC's messages about the requested kernels.
 _NAMES = "__nv_name_map"
 
 # `file(line): error: message`, or `file(line): note #3043-D: message`; its lines that follow are indented.
@@ -36,7 +36,7 @@ _OF_CCCL = ("cub/", "cuda/", "nv/", "thrust/")
 
 
 class CppProgram:
-    """The bytecode of a source, the symbols of the kernels that were asked for, and the compiler's warnings."""
+    """The bytecode of a source, the symbols of the requested kernels, and the compiler's warnings."""
 
     def __init__(self, data: bytes, symbols: list[str], diagnostics: list[Diagnostic]) -> None:
         self.data = data
@@ -65,8 +65,8 @@ def compile_cpp(
         if not errors and f"\n{_NAMES}(" in f"\n{compiled.log}":
             raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text, expressions))
         if not errors:
-            said = compiled.log.strip().partition("\n")[0].removeprefix("Command-line error: ")
-            raise CppError.of(f"NVRTC refuses its options: {said}")
+            reason = compiled.log.strip().partition("\n")[0].removeprefix("Command-line error: ")
+            raise CppError.of(f"NVRTC refuses its options: {reason}")
         if defines and errors[0].position[0] != path:
             macros = ", ".join([f"'{name}'" for name in defines])
             _add_help(errors[0], f"macros hold in NVIDIA's headers, too: {macros}")
@@ -76,7 +76,7 @@ def compile_cpp(
 
 
 def keep_kernels(module: Operation, symbols: Sequence[str]) -> None:
-    """Leave the kernels that were asked for in a module, all where none were, and the globals that they use.
+    """Keep the requested kernels of a module, all if none were requested, and the globals that they use.
 
     Every constant of NVIDIA's header is a global; hardly any is used.
     """
@@ -94,8 +94,8 @@ def _contents(module: Operation) -> list[Operation]:
 
 
 def _unknown_kernel(log: str, expressions: Sequence[str]) -> str:
-    said = next((head["message"] for head, _ in _messages(log) if head["file"] == _NAMES), "")
-    return f"no kernel {' or '.join([repr(each) for each in expressions])}: {said}"
+    reason = next((head["message"] for head, _ in _messages(log) if head["file"] == _NAMES), "")
+    return f"no kernel {' or '.join([repr(each) for each in expressions])}: {reason}"
 
 
 def _listed(text: str, expressions: Sequence[str]) -> str:
@@ -126,7 +126,7 @@ def _add_help(diagnostic: Diagnostic, help: str) -> None:
 
 
 def _help_of(message: str) -> str:
-    """What to do about an error, where NVRTC does not say it."""
+    """What to do about an error, where NVRTC's message does not name it."""
     missing = _MISSING.search(message)
     if missing is None:
         return _HOST if message.startswith("A function without execution space annotations") else ""
@@ -195,7 +195,7 @@ def _location(line: int, rest: list[str], text: str, path: str) -> Location:
         shown = rest[-2]
         moved = len(shown) - len(shown.lstrip()) - (len(lines[line - 1]) - len(lines[line - 1].lstrip()))
         column = max(rest[-1].index("^") - moved, 0)
-        # That of a header that is missing stands behind its name.
+        # The caret for a missing header is after its name.
         header = _INCLUDE.match(lines[line - 1])
         column = header.end() if header else column
     offset = sum(map(len, lines[: line - 1])) + column

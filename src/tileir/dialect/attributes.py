@@ -318,7 +318,7 @@ class _CuteReader:
         return Invalid(f"malformed {found} of 'cute.{self.kind}': expected {expected}")
 
     def read(self) -> str:
-        """The term as it is printed.  Tuples nest as deep as the text says, so nothing recurses."""
+        """The term as it is printed.  Tuples may nest to any depth, so nothing recurses."""
         out: list[str] = []
         depth = 0
         while True:

@@ -147,7 +147,7 @@ def newer_feature(operation: Operation, version: Version, types: dict[Type, str 
         if value is None:
             continue
         if declared.since is not None and declared.since > version:
-            if value is not declared.default and not _says_nothing(value):
+            if value is not declared.default and not _has_no_flag(value):
                 return attribute_message(declared.name, declared.optional, declared.since, version)
         elif isinstance(value, EnumAttribute) and value.kind.since.get(value.keyword, version) > version:
             return keyword_message(declared.name, version)
@@ -158,7 +158,7 @@ def newer_feature(operation: Operation, version: Version, types: dict[Type, str 
     return None
 
 
-def _says_nothing(value: Attribute) -> bool:
+def _has_no_flag(value: Attribute) -> bool:
     """Whether it is a list of flags none of which is set."""
     return isinstance(value, DenseArrayAttribute) and not any(value.values)
 

@@ -245,8 +245,8 @@ def tile_error(shape: tuple[int, ...], element: Type, version: Version = NEWEST)
 
 
 POINTER_ATTRIBUTES: Final[dict[str, int]] = {"none": 0, "unicast": 1, "multicast": 2}
-"""What a pointer may say of its memory.  13.5 added the last two; that they are numbered in the order of their names in
-NVIDIA's library is a guess."""
+"""The attributes of a pointer.  13.5 added the last two; their numbers are a guess, the order of the names in NVIDIA's
+library."""
 
 
 def pointer_attributes(version: Version) -> list[str]:

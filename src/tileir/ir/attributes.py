@@ -304,9 +304,9 @@ _NO_ALIASES: Final[dict[Attribute, str]] = {}
 def spell(
     attribute: Attribute, way: int = WHOLE, aliases: dict[Attribute, str] = _NO_ALIASES, limit: int = LONGEST_TEXT
 ) -> str:
-    """The spelling of an attribute, with the aliases for its parts; one longer than `limit` is cut, and ends in `...`.
+    """The spelling of an attribute, with the aliases for its parts; one longer than `limit` ends in `...`.
 
-    Not recursive: attributes nest as deep as a file says.
+    Not recursive: a file may nest attributes to any depth.
     """
     out: list[str] = []
     length = 0

@@ -179,7 +179,7 @@ def location_prefix(location: Location) -> str:
 
 
 def shown(attribute: Attribute, way: int = WHOLE) -> str:
-    """The spelling of an attribute for a message; a very long one is cut."""
+    """The spelling of an attribute for a message; a very long one is cut off."""
     return spell(attribute, way, limit=_LONGEST_PREFIX)
 
 

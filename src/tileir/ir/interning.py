@@ -35,8 +35,8 @@ Reduced = tuple[object, tuple[object, ...]]
 
 
 class Hooks:
-    """`print_operation` takes an operation and the arguments of `Operation.text`, `clone` an operation and the memo of
-    `copy.deepcopy`; `reduce` is for `pickle`, `describe` for `repr`, `html` for notebooks."""
+    """`print_operation` takes an operation and the arguments of `Operation.text`, `clone` an operation and the `memo`
+    of `copy.deepcopy`; `reduce` is for `pickle`, `describe` for `repr`, `html` for notebooks."""
 
     def __init__(self) -> None:
         self.print_operation: Callable[[object, bool, bool, str, str | None], str] = _name_only

@@ -67,5 +67,5 @@ class ElementCost:
 
 
 ADDITION_COST: Final = ElementCost()
-# Of a function that was not measured: about a sine's.
+# The cost of a function that was not measured: about a sine's.
 FUNCTION_COST: Final = ElementCost(FUNCTION, 1.3, 25)

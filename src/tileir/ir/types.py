@@ -11,7 +11,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.interning import BYTES_PER_OBJECT, ELEMENT, FUNCTION, Shared, intern, register
 
-# Of a type or attribute, a debugger is shown so many characters.
+# The most characters of a type or attribute in its `repr`.
 LONGEST_SHOWN: Final = 200
 
 
@@ -109,7 +109,7 @@ def flattened(type: Type) -> list[Type]:
     """The types a function type is made of, each once, with those inside it taken apart; another type alone."""
     if not isinstance(type, FunctionType):
         return [type]
-    # An explicit stack, because function types nest as deep as a file says.
+    # An explicit stack, because a file may nest function types to any depth.
     found: dict[Type, None] = {}
     seen: set[Type] = set()
     pending: list[Type] = [type]

@@ -105,7 +105,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
         else:
             path.pop()
             if path:
-                # The results of an operation are visible behind it, not inside it.
+                # The results of an operation are visible after it, not inside it.
                 path[-1].visible.update(top.operation.results)
                 path[-1].defined.extend(top.operation.results)
             # The rules about a region's contents take for granted that the contents are sound.
@@ -183,7 +183,7 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
         return
     last = block.last
     if last is None:
-        # Of single-block operations `_verify_regions` reports this ("expects a non-empty block").
+        # For single-block operations `_verify_regions` reports this ("expects a non-empty block").
         if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
             outer = block.parent_operation
             message = "empty block: expect at least a terminator"

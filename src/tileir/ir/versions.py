@@ -13,7 +13,7 @@ V13_3: Final[Version] = (13, 3)
 V13_4: Final[Version] = (13, 4)
 V13_5: Final[Version] = (13, 5)
 RELEASED: Final[Version] = V13_4
-"""The newest version that NVIDIA's assembler reads: what is written, where nobody asks for another."""
+"""The newest version that NVIDIA's assembler reads, and the default for writing."""
 NEWEST: Final[Version] = V13_5
 """The newest version that is read and checked."""
 PREVIEW: Final = "tileir.preview"

@@ -295,7 +295,7 @@ def _older_type(type: Type, version: Version) -> Type:
 
 
 def _drops_attribute(attribute: str | None, version: Version) -> bool:
-    """Whether a pointer means the same without its attribute: `none` says nothing, `unicast` only promises."""
+    """Whether a pointer means the same without its attribute: `none` is the default, `unicast` only promises."""
     return attribute == "unicast" or (attribute == "none" and version < V13_4)
 
 

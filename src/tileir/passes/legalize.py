@@ -306,7 +306,7 @@ def _multiple(value: Value) -> tuple[Value, PredicateAttribute] | None:
 
 
 def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> None:
-    """Insert the assumptions of an `assume_cond` in front of it, for the uses behind it."""
+    """Insert the assumptions of an `assume_cond` in front of it, for the uses after it."""
     block = operation.parent
     if block is None:
         return

@@ -15,7 +15,7 @@ A moved operation may move on out of the next loop, as far as loops are directly
 Operations are visited in program order, so operands are already in their final position and one visit finds that of
 their user: the body of the loop that defines the innermost operand.  Moved operations keep their order.  The result is
 that of MLIR's pass, which moves one loop at a time, innermost first.  NVIDIA's pipeline names that pass too, but it
-moves nothing there: the public dialect does not tell MLIR that `for` and `loop` are loops (docs/reference/conflicts.md
+moves nothing there: the public dialect does not declare `for` and `loop` as loops to MLIR (docs/reference/conflicts.md
 H12).
 """
 

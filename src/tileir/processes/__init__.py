@@ -1,4 +1,4 @@
-"""Child processes: start one, limit it, talk to it, end it, say how it ended.
+"""Child processes: start, limit, talk to and end one, and report how it ended.
 
 child.py         `Child`: a fork with its own pipes, watched until it is over
 forked.py        `forked`: a copy of this process with its streams, for native code that may crash
@@ -11,5 +11,5 @@ landlock.py      files that it may read and write
 seccomp.py       the system-call filter, made of the table in system_calls.py
 linux.py         calls of the Linux kernel that Python has no names for
 
-docs/guide/judging.md says what is in force on which system.
+docs/guide/judging.md lists what is in force on which system.
 """

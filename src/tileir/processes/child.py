@@ -1,6 +1,6 @@
 """A child process: a fork of this one with pipes of its own, watched, and ended with all that it started.
 
-Nothing is believed that a child says: who ran foreign code may write anything (`messages.FrameReader`).
+The parent trusts no message: a child that ran foreign code may write anything (`messages.FrameReader`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _MORE_THREADS: Final = 32
 """Threads of a child beside those that its sandbox grants: libraries have some of their own."""
 
 Handler = Callable[[bytes], bool]
-"""Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for what a child may not say."""
+"""Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for a frame that is not allowed."""
 
 
 class OwnerGone(Exception):
-    """Nobody waits for the child any more."""
+    """The process that waited for the child has gone."""
 
 
 class Child:
@@ -150,21 +150,21 @@ class Child:
         return exit_status(reason, status, usage)
 
     def cancel(self) -> None:
-        """Kill it from another thread; whoever waits for it finds `is_cancelled`."""
+        """Kill it from another thread; the thread that waits for it finds `is_cancelled`."""
         with self._lock:
             if not self._is_over:
                 self.is_cancelled = True
                 _kill(self._process)
 
     def peak_bytes(self) -> int:
-        """The most memory that it had until now; 0 if the system does not say."""
+        """The peak memory of the process until now; 0 if the system does not report it."""
         return _kibibytes(f"/proc/{self._process}/status", b"VmHWM:")
 
     def _read_output(self) -> bool:
-        """Keep as much of its output as its sandbox says; False at the end."""
+        """Keep output up to the limit of its sandbox; False at the end."""
         most = self._sandbox.output_bytes if self._sandbox is not None else 0
         try:
-            # Not until there is no more: one that writes as fast as this reads would never be looked at again.
+            # Bounded: a child that writes as fast as this reads would keep the parent in this loop forever.
             for _ in range(_MOST_READS):
                 data = os.read(self._output, _READ)
                 if not data:
@@ -177,7 +177,7 @@ class Child:
         return True
 
     def _exceeded(self) -> str:
-        """The limit that it has exceeded, in words; empty if none."""
+        """A message about the limit that it has exceeded; empty if none."""
         sandbox = self._sandbox
         if sandbox is None:
             return ""
@@ -197,7 +197,7 @@ class Child:
         return found if found > most_written(sandbox.file_bytes) and _has_removed_files(self._process) else 0
 
     def _is_dead(self, seconds: float) -> bool:
-        """Whether it is dead or dies within so many seconds; `end` can still wait for it."""
+        """Whether it is dead or dies within `seconds`; `end` can still wait for it."""
         until = time.perf_counter() + seconds
         while os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.perf_counter() >= until:
@@ -232,7 +232,7 @@ def _end_descendants() -> None:
             time.sleep(0.001)
 
 
-# --- what the system says of a process; 0 where it says nothing ---
+# --- what the system reports of a process; 0 where it reports nothing ---
 
 
 def _children(process: int) -> list[int]:
@@ -255,7 +255,7 @@ def _kibibytes(path: str, name: bytes) -> int:
 
 
 def _field(path: str, name: bytes, number: int = 0) -> int:
-    """A number that stands behind the last `name` in a file."""
+    """A number that stands after the last `name` in a file."""
     try:
         with open(path, "rb", buffering=0) as file:
             _, found, after = file.read(4096).rpartition(name)
@@ -287,7 +287,7 @@ def report(message: object) -> None:
 
 
 def requests() -> Iterator[bytes]:
-    """What the parent asks for, until it has no more."""
+    """The requests of the parent, until it has no more."""
     while (found := read_frame(_REQUESTS)) is not None:
         yield found
 

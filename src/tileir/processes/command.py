@@ -93,7 +93,7 @@ class Command:
         return self.end()._replace(reason=TIMED_OUT) if status is None else status
 
     def end(self) -> ExitStatus:
-        """Kill the group, close the pipes and say how it ended; one stuck in a driver is not waited for long."""
+        """Kill the group, close the pipes and return how it ended; one stuck in a driver is not waited for long."""
         self.kill()
         self.close()
         until = time.monotonic() + _DYING_SECONDS
@@ -102,7 +102,7 @@ class Command:
         return status if status is not None else ExitStatus("", -int(signal.SIGTERM))
 
     def kill(self) -> None:
-        """Kill the group; any thread may do so, and whoever waits goes on."""
+        """Kill the group; any thread may do so, and a thread that waits continues."""
         with self._lock:
             if self._status is None:
                 self._kill()
@@ -150,7 +150,7 @@ class Outcome(NamedTuple):
 
     status: int  # Its exit status, or a negative number for the signal that ended it.
     output: str  # All that it printed.
-    files: dict[str, bytes]  # What it wrote, of the files that were asked for.
+    files: dict[str, bytes]  # The requested files that it wrote.
     peak: int  # The most bytes of memory that it had; 0 if unknown.
     timed_out: bool
 

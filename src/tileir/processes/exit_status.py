@@ -17,7 +17,7 @@ class ExitStatus(NamedTuple):
     """How a child ended."""
 
     reason: str
-    """`FINISHED` of a child that said all it had to say; why it was ended from outside; empty if it ended by itself."""
+    """`FINISHED` if the child sent its last message; why the parent ended it; empty if it ended by itself."""
     code: int
     """Its exit status, negative for a signal."""
     peak_bytes: int = 0
@@ -42,7 +42,7 @@ class ExitStatus(NamedTuple):
 
 
 def exit_status(reason: str, status: int, usage: Any) -> ExitStatus:
-    """Of what `os.wait4` says, whose unit of memory depends on the system."""
+    """The status from the results of `os.wait4`, whose unit of memory depends on the system."""
     unit = 1 if sys.platform == "darwin" else 1024
     return ExitStatus(reason, os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
 

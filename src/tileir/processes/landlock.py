@@ -1,4 +1,4 @@
-"""Landlock: which files a process may read and write, and that it signals nobody outside.
+"""Landlock: which files a process may read and write, and that it signals no process outside.
 
 Linux has it since 5.13 and has added to it since; what a kernel does not know yet is left out.
 """
@@ -23,7 +23,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIRECTORY = 1 << 0, 1 << 1, 1 << 2, 1 <
 _TRUNCATE, _CONTROL_DEVICES = 1 << 14, 1 << 15
 _FIRST_RIGHTS: Final = (1 << 13) - 1
 _LATER_RIGHTS: Final = {2: 1 << 13, 3: _TRUNCATE, 5: _CONTROL_DEVICES}
-"""By the version that brought them: moving files elsewhere, cutting them short, controlling devices."""
+"""Rights by the version that added them: moving files to another directory, truncating files, controlling devices."""
 _OF_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _CONTROL_DEVICES
 """The rights that a file may have; the others are for directories."""
 _CONNECTIONS: Final = 0b11
@@ -60,7 +60,7 @@ def readable() -> tuple[str, ...]:
     found: dict[str, None] = dict.fromkeys([each for each in _SYSTEM if os.path.exists(each)])
     for each in own:
         path = os.path.realpath(each)
-        # A script that lies there brings its directory along.
+        # `sys.path` has the home directory if the script lies there.
         is_home = path == "/" or home == path or home.startswith(path.rstrip("/") + "/")
         if each and os.path.exists(path) and not is_home:
             found[path] = None
@@ -68,7 +68,7 @@ def readable() -> tuple[str, ...]:
 
 
 def restrict_files(scratch: str, *, foreign: bool, gpu: bool) -> bool:
-    """Let this process write below `scratch` only, for good; gives whether the system can.
+    """Let this process write only below `scratch`, permanently; return whether the system can.
 
     One with foreign code executes nothing; others may read what earlier children have left beside it.
     """

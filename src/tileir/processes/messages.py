@@ -11,14 +11,14 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 _LENGTH: Final = 4
 MOST_BYTES: Final = 64 << 20
-"""Of all frames of one child: more is not taken."""
+"""The limit of all frames of one child together."""
 _MOST_FRAMES: Final = 10_000
 _LARGEST_FRAME: Final = 4 << 20
 """A child could make the reader of its frames take far more memory than they have bytes."""
 
 
 class BadMessage(Exception):
-    """Bytes that are no frame, or a frame that says nothing that a child may say."""
+    """Bytes that are no frame, or a frame that a child may not send."""
 
 
 def frame(content: bytes) -> bytes:

@@ -37,7 +37,7 @@ _MOST_ENTRIES: Final = 2_000
 """Files and directories of one child."""
 _DEEPEST: Final = 64
 _MOST_FILES: Final = 8
-"""So many files as large as one may be are all that a child may keep."""
+"""The limit of all files of a child, as a multiple of the limit of one file."""
 _LONGEST_PATH: Final = 3_000
 """Characters: what lies deeper than the system takes paths could not be counted."""
 _count: list[int] = [0]
@@ -87,7 +87,7 @@ def confine(sandbox: Sandbox, parent: int) -> None:
     if has_filter:
         _drop_capabilities()
     else:
-        # The next best: there is a network, and nobody in it.
+        # The next best: an empty network.
         leave_network()
     landlock.restrict_files(sandbox.scratch, foreign=not sandbox.processes, gpu=sandbox.gpu)
     _last_attempt[0] = ""
@@ -104,7 +104,7 @@ def may_fork() -> bool:
 
 
 def in_force() -> dict[str, str]:
-    """What confines children on this system, and what does not, in words."""
+    """For each kind of limit, what enforces it on this system."""
     version = landlock.version()
     has_limits = resource is not None
     return {
@@ -126,7 +126,7 @@ def _note_attempt(event: str, arguments: object) -> None:
 
 def limit_resource(name: str, number: int) -> None:
     """Set a resource limit of this process, `RLIMIT_CORE` and so on, for good, where the system has it."""
-    # macOS knows a limit of addresses and refuses it.
+    # macOS defines a limit of address space and refuses to set it.
     with suppress(AttributeError, OSError, ValueError):
         kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]

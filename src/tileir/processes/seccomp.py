@@ -1,7 +1,7 @@
 """A filter of system calls: a process may make those that `system_calls` allows, and no others.
 
-What is denied gives an error, as a missing right does, and not a signal: Python raises `PermissionError`, which says in
-the table what was tried.
+A denied call returns an error, as if a permission were missing, and sends no signal: Python raises `PermissionError`,
+which names in the table what was tried.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def why_no_filter() -> str:
 def filter_calls(*, processes: bool, gpu: bool) -> None:
     """Let this process and its threads make the calls that it needs, for good; an `OSError` if the system does not.
 
-    With `processes` it may start others, which are filtered alike; with `gpu` it may control one.
+    With `processes` it may start others, which inherit the filter; with `gpu` it may control a GPU.
     """
     # Required of who has no rights over the system: no program that is started gains any.
     prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -86,9 +86,9 @@ def _apply(rule: Rule) -> list[bytes]:
 def _questions(check: Check) -> list[bytes]:
     """Skip the instruction after these if an argument is as it has to be."""
     code = [_does(_LOAD, _ARGUMENTS + 8 * check.argument + 4 * check.is_high)]
-    wanted = [(check.mask, check.values), *([(_FAMILY, check.families)] if check.families else [])]
-    left = sum(1 + len(values) for _, values in wanted)
-    for mask, values in wanted:
+    conditions = [(check.mask, check.values), *([(_FAMILY, check.families)] if check.families else [])]
+    left = sum(1 + len(values) for _, values in conditions)
+    for mask, values in conditions:
         code.append(_does(_AND, mask))
         left -= 1
         for value in values:

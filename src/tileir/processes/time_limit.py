@@ -18,7 +18,7 @@ class TimeIsOver(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeIsOver` in the block after so many seconds, and again until it is left.
+    """Raise `TimeIsOver` in the block after `seconds`, and again until it is left.
 
     Where the system has no signal for it, Ctrl-C is simulated, once.  Other threads than the main one get no signals:
     there it raises `ValueError`.  Steps that take no exception, such as a compilation by LLVM, take longer.

@@ -10,7 +10,8 @@ The driver works as MLIR's greedy driver does, so that its output has the form o
 4. All of this repeats until nothing changes.
 
 A fold replaces an operation by existing values or by attributes, which become constants, or changes it in place; it
-creates no operations.  Everything else is a pattern.  A pattern that does not match may say why (`Rewriter.no_match`).
+creates no operations.  Everything else is a pattern.  A pattern that does not match may report why
+(`Rewriter.no_match`).
 """
 
 from __future__ import annotations

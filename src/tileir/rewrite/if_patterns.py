@@ -99,7 +99,7 @@ def remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
 
 
 def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) -> bool:
-    """Replace an `if` by the contents of a branch; behind a branch that leaves, nothing is reachable."""
+    """Replace an `if` by the contents of a branch; after a branch that leaves, nothing is reachable."""
     last = yields(block)
     if last is None and not leaves(block):
         return rewriter.no_match(operation, "the branch has no known terminator")
@@ -163,7 +163,7 @@ def _remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
 
 
 def _move_terminator_to_parent(operation: Operation, rewriter: Rewriter) -> bool:
-    """If both branches leave, move the else branch behind the `if`; what followed it is unreachable."""
+    """If both branches leave, move the else branch after the `if`; what followed it is unreachable."""
     second = branch(operation, 1)
     if second is None or not leaves(branch(operation, 0)) or not leaves(second):
         return rewriter.no_match(operation, "a branch does not end in return, continue or break")
@@ -272,7 +272,7 @@ class _Group:
             for index, result in enumerate(member.results):
                 for user in result.users:
                     found = _enclosing(user, sides, member.parent)
-                    # Any other user is behind the group or in an unreachable branch.
+                    # Any other user is after the group or in an unreachable branch.
                     source = yielded[found[0]] if found is not None and found[1] > number else None
                     if source is not None:
                         value = source.operands[index]

@@ -125,7 +125,7 @@ def carried_values(loop: Operation) -> list[BlockArgument]:
 
 
 def receiver(terminator: Operation) -> Operation | None:
-    """The operation that a terminator gives values to: that around a `yield`, the loop of a `break` or `continue`."""
+    """The operation that receives the operands of a terminator: around a `yield`; the loop of `break` or `continue`."""
     owner = terminator.parent_operation
     while owner is not None and owner.declaration is IF and terminator.declaration is not YIELD:
         owner = owner.parent_operation

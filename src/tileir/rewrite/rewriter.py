@@ -88,7 +88,7 @@ class Rewriter:
         self._before = block.first
 
     def insert_at_end(self, block: Block) -> None:
-        """Insert at the end of a block, behind its terminator if it has one."""
+        """Insert at the end of a block, after its terminator if it has one."""
         self._block = block
         self._before = None
 

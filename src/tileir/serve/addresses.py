@@ -35,7 +35,7 @@ _PAUSE: Final = 0.1
 
 
 class BadAddress(Exception):
-    """Nobody can listen at an address; the message says why."""
+    """Nobody can listen at an address; the message explains why."""
 
 
 class Client:
@@ -79,7 +79,7 @@ class Listener:
 
     Who connects may run programs as the user of the server.  A web page can connect too, so nothing is done for a
     client before it has sent the token, for which it has a limited time, and clients that have not sent it are few.
-    Other users of the machine are turned away at once, where the system says whose a connection is.
+    Other users of the machine are refused at once, where the system reports who owns a connection.
     """
 
     def __init__(self, address: str) -> None:
@@ -104,7 +104,7 @@ class Listener:
         return host, port
 
     def described(self, where: str) -> str:
-        """Say where clients connect, and `where` they give the token."""
+        """The address for clients, and `where` they send the token."""
         host, port = self.address
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return f'{address}, with "token": "{self.token}" {where}'
@@ -189,9 +189,9 @@ def is_own(connection: socket.socket) -> bool:
 
 
 def user_of(connection: socket.socket) -> int | None:
-    """Whose the other end of a connection is, if that is on this machine; None if the system does not tell.
+    """The user of the other end of a connection on this machine; None if the system does not report it.
 
-    `GONE` if it was closed meanwhile: it is nobody's then, though what it has sent would still be read.
+    `GONE` if it was closed meanwhile: it has no user then, though what it has sent would still be read.
     """
     try:
         own, peer = connection.getsockname()[:2], connection.getpeername()[:2]
@@ -210,13 +210,13 @@ def user_of(connection: socket.socket) -> int | None:
         except (FileNotFoundError, PermissionError):
             continue
         except (OSError, ValueError):
-            # No file descriptor is left, say: the client may be anybody.
+            # For example, no file descriptor is left: the client may be anybody.
             return GONE
         for _, local, remote, state, _, _, _, user, _, inode, *_ in rows:
             if local in there and remote in here:
                 return int(user) if state in _OPEN and inode != _NO_INODE else GONE
             is_listed = is_listed or (state == _LISTENING and int(local.rpartition(":")[2], 16) == own[1])
-    # Where the tables do not even have the server, they say nothing.
+    # If the tables do not list the server either, they prove nothing.
     return GONE if is_listed and (is_near or peer[0] == own[0]) else None
 
 

@@ -2,7 +2,7 @@
 
 A web page can make a browser connect to a port of its machine and choose most of what is sent.  So the header is
 strict: every line is one that the protocols define, at most once and of limited length.  Any other raises `BadFrame`,
-which ends the connection, and nothing behind it is read.
+which ends the connection, and nothing after it is read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class MessageReader:
         self._read: Callable[[int], bytes] = read
         self._longest: int = longest
         self.rest: bytes = b""
-        """What arrived behind the last message."""
+        """What arrived after the last message."""
 
     def message(self) -> bytes | None:
         """Return the next body; None at the end of the stream."""

@@ -23,7 +23,7 @@ class OpenAttribute:
         return cursor.begin_attribute(path)
 
     def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
-        """Add a part and read on behind it; the attribute if that was the last one."""
+        """Add a part and read on after it; the attribute if that was the last one."""
         raise TypeError(type(self).__name__)
 
 

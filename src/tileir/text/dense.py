@@ -88,7 +88,7 @@ class DenseReader:
                     continue
             else:
                 if leaf_depth not in (-1, len(counts)):
-                    # Of one at a wrong depth more is wrong than of those behind it.
+                    # An error in the element itself is reported first.
                     self._read_element()
                     self._inconsistent()
                 leaf_depth = len(counts)

@@ -1,6 +1,6 @@
 """A text that an editor changes, its tokens, and the program in it.
 
-After an edit inside a function (`entry`) only that function is parsed again, and what stands behind it is renumbered.
+After an edit inside a function (`entry`) only that function is parsed again, and what stands after it is renumbered.
 After any other edit, and in a text that defines aliases, the whole text is parsed.  Either way the result is that of
 parsing the whole text: a function is isolated, so what surrounds it does not depend on what is in it.
 """
@@ -24,7 +24,7 @@ from tileir.text.types import DIALECT_TYPES, has_aliases
 
 # The most tokens before an edit that it may change: `1.5e+` and what follows are four.
 _BEFORE: Final = 5
-# Empty tokens at the end, so that looking ahead never runs out.
+# Empty tokens at the end, for the parser's lookahead.
 _EMPTY: Final = 3
 # The parser's lookahead: the statement before a function may depend on these tokens of the function.
 _AHEAD: Final = 3
@@ -72,7 +72,7 @@ class TokenText:
         starts.extend([len(text)] * _EMPTY)
         self.tokens: list[str] = tokens
         self.starts: list[int] = starts
-        # The brackets behind names of types that nothing closes: anything behind one may become part of the type.
+        # The brackets after names of types that nothing closes: anything after one may become part of the type.
         self._open_types: list[int] = [
             index for index, token in enumerate(tokens) if token == "<" and _is_type(tokens, index - 1)
         ]
@@ -86,7 +86,7 @@ class TokenText:
         if self._open_types:
             first = min(first, max(self._open_types[0] - 1, 0))
         position = starts[first - 1] + len(tokens[first - 1]) if first else 0
-        # The first old token that begins behind the edit.  Where an old and a new token begin at the same character,
+        # The first old token that begins after the edit.  Where an old and a new token begin at the same character,
         # all that follow are the same.
         old = bisect_left(starts, end, 0, self.count)
         found: list[str] = []
@@ -113,7 +113,7 @@ class TokenText:
         self.count = len(tokens) - _EMPTY
         shift = change.new_end - old
         kept = [index for index in self._open_types if index < first]
-        # The bracket behind the last new token may now be that of a type, or no longer be.
+        # The bracket after the last new token may now be that of a type, or no longer be.
         kept.extend(
             [
                 index
@@ -251,7 +251,7 @@ class EditedText:
         return True
 
     def _renumber(self, function: _Function, change: TokenChange) -> None:
-        """Forget the diagnostics of a function, and move everything behind it."""
+        """Forget the diagnostics of a function, and move everything after it."""
         start, end = function.start, function.end
         self.diagnostics = [each for each in self.diagnostics if not start <= _token(each.location) < end]
         locations: list[Location] = []

@@ -61,7 +61,7 @@ def matched_tokens(text: str) -> list[str]:
 
 
 def tokenize(text: str) -> list[str]:
-    """All tokens, with empty ones at the end so that looking ahead never runs out."""
+    """All tokens, with empty ones at the end for the parser's lookahead."""
     tokens = tokens_of(text)
     tokens.extend(["", "", ""])
     return tokens

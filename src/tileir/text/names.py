@@ -148,7 +148,7 @@ class Naming:
             return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
         if declaration.is_numbered:
             return None
-        # Of the operations whose names are computed, only `assume` is left.
+        # The only other operation whose names are computed is `assume`.
         return self._assume_hint(operation)
 
     def _constant_hint(self, value: DenseAttribute) -> str:

@@ -18,7 +18,7 @@ from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.text.names import Naming
 
-# What is longer is cut where it is spelled.
+# Longer names are cut off where they are spelled.
 _LONG_NAME: Final = 1 << 16
 _NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -213,7 +213,7 @@ class TextOutput:
         self.elide: bool = False
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
-        """The operations of a block, each behind a line end, without an implied terminator."""
+        """The operations of a block, each after a line end, without an implied terminator."""
         raise NotImplementedError
 
     def text(self) -> str:

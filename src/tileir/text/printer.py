@@ -38,10 +38,10 @@ _MANY_TEMPLATES: Final = 2000
 
 
 class LineTemplate:
-    """The text that operations with one structural key share, behind the names of their results.
+    """The text that operations with one structural key share, after the names of their results.
 
     Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
-    these names is made once.  `texts` has the text in front of each operand that is printed, `end` is the text behind
+    these names is made once.  `texts` has the text in front of each operand that is printed, `end` is the text after
     the last.  `order` has the numbers of these operands, unless each of `count` is printed once and in order.
     """
 
@@ -366,7 +366,7 @@ def _name_outside(operation: Operation, printer: Printer) -> None:
 def print_disassembly(module: Operation, debug_info: bool = False, version: Version = NEWEST) -> str:
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end.
 
-    A module of a public preview keeps its wrapper, whose attribute says that it is one.
+    A module of a public preview keeps its wrapper, whose attribute marks it as one.
     """
     if PREVIEW in module.attributes:
         return print_operation(module, debug_info=debug_info, version=version)

@@ -110,7 +110,7 @@ class OperationParser(Parser):
         return _build_operation(self, state, block)
 
     def _parse_location(self, operation: Operation) -> None:
-        """Give an operation the location behind it, and with it the terminators that the text leaves out."""
+        """Give an operation the location after it, and with it the terminators that the text leaves out."""
         try:
             location = self.parse_trailing_location()
         except SyntaxFailure:
@@ -310,14 +310,14 @@ _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def _print_when_asked(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
+def _print_operation(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
     # Imported here: reading needs no printer.
     from tileir.text.printer import print_for_core
 
     return print_for_core(operation, generic, debug_info, names, version)
 
 
-HOOKS.print_operation = _print_when_asked
+HOOKS.print_operation = _print_operation
 
 
 class ReadText:

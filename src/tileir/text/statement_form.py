@@ -37,7 +37,7 @@ _OPTIONAL: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
 class StatementForm:
     """`value (, value)* : type (mark type)*`: an assembly format without what is optional in it.
 
-    `separators` stand between the values and types, from `first_separator` tokens behind the name of the operation on,
+    `separators` stand between the values and types, from `first_separator` tokens after the name of the operation on,
     where the format has such a form (`is_plain`).  `operand_types` has for each operand the number of its type,
     `result_type` that of the only result.
     """
@@ -86,7 +86,7 @@ class StatementForm:
     def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
         """Append the operation whose name is at a token; None, and nothing done, if it is not written in this form.
 
-        Nor is it where a value or a type is new: the directives know what to do with those.
+        Nor is it where a value or a type is new: the directives handle those.
         """
         tokens = cursor.tokens
         end = name_token + self.length

@@ -55,7 +55,7 @@ def has_aliases(text: str) -> bool:
 
 
 def _has_word(text: str, first: str) -> bool:
-    """Whether a character stands at the beginning of a text, or behind a blank."""
+    """Whether a character stands at the beginning of a text, or after a blank."""
     position = text.find(first)
     while position > 0 and text[position - 1] not in " \t\n":
         position = text.find(first, position + 1)
@@ -173,7 +173,7 @@ class TypeCursor(Cursor):
                     continue
             else:
                 path[-1].types.append(self.parse_type())
-            # Behind a type, or in a list without any: end as many function types as end here.
+            # After a type, or in a list without any: end as many function types as end here.
             while True:
                 top = path[-1]
                 if top.types and self.accept(","):
@@ -378,7 +378,7 @@ class TypeCursor(Cursor):
                 if not path:
                     return found
         except SyntaxFailure as failure:
-            # Those that wait for the broken one are broken as well: the next use need not read it again.
+            # Aliases that use the broken one are broken as well: the next use need not read it again.
             for waiting_name, _ in path[1:]:
                 # Others on the path have not been read yet.
                 if waiting_name in visited:

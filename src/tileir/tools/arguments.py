@@ -27,7 +27,7 @@ STATUSES = {
     EXIT_USAGE: "the command line is wrong, or a file cannot be read or written",
     EXIT_INTERRUPTED: "interrupted",
 }
-"""The exit statuses of a command that does not say otherwise."""
+"""What the exit statuses of most commands mean."""
 _LONGEST_TIME = 1e8
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -46,7 +46,7 @@ class ToolFailure(Exception):
 
 
 class UsageFailure(ToolFailure):
-    """The command line makes no sense; the message says why, and where help is."""
+    """The command line is invalid; the message explains why and where help is."""
 
 
 class Option:
@@ -73,12 +73,12 @@ class Option:
         self.bare: str | None = (bare or (self.choices or ("",))[0]) if is_optional else None
 
     def with_help(self, help: str) -> Option:
-        """The same option for a command that has more to say about it."""
+        """The same option with another help text, for one command."""
         return Option(self.spelling, help, bare=self.bare or "")
 
 
 class Arguments:
-    """What a command line says.
+    """A parsed command line.
 
     `sequence` holds every option with its value in the order given, for those that may come several times.
     """
@@ -119,7 +119,7 @@ class Arguments:
         return number
 
     def seconds(self, name: str, default: float = 0.0) -> float:
-        """A time: a number of seconds, or of what its unit says."""
+        """A time in seconds, from a number with or without a unit."""
         text = self.options.get(name)
         if text is None:
             return default
@@ -137,7 +137,7 @@ class Arguments:
         return None if text is None else _number(text)
 
     def size(self, name: str, default: int) -> int:
-        """A number of bytes, which the command line gives with a unit."""
+        """A number of bytes, from a number with a unit."""
         if name not in self.options:
             return default
         from tileir.execute.arguments.argument_text import LaunchDescriptionError, size_of
@@ -168,7 +168,7 @@ class Arguments:
                 raise ToolFailure(f"{'--' if len(name) > 1 else '-'}{name} {why}")
 
     def wants_color(self, stream: TextIO) -> bool:
-        """Whether what is written to a stream has colors: as the command line says, else the environment."""
+        """Whether output to a stream has colors: `--color` decides, else the environment."""
         chosen = self.options.get("color", "auto")
         if chosen != "auto":
             return chosen == "always"
@@ -195,9 +195,9 @@ def did_you_mean(name: str, known: Iterable[str], before: str = "") -> str:
 class Usage:
     """The command line of one command.
 
-    `operands` is how the help shows what is not an option, and says how many there are: `[FILE]` may be left out,
-    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  The summary of a command
-    of `tileir` is that of the table of commands; `statuses` are the exit statuses that mean more than `STATUSES` says.
+    `operands` is the help's text for operands, and limits their number: `[FILE]` may be left out, `FILE...` may be
+    several; `least` and `most` are for other limits (-1: any number).  The table of commands has the summary of a
+    command of `tileir`; `statuses` are the exit statuses with a meaning that is not in `STATUSES`.
     With `single_dash` long options may begin with one dash or two, as with LLVM's tools, and errors have the status
     of theirs.  With `rest_after` what follows the first operand, or one of the options it names, are operands whatever
     they look like: the command line of another program.  `more_help`, given the command line, makes what the help ends

@@ -145,7 +145,7 @@ def reason(error: Exception) -> str:
 
 
 SYSTEM = (OSError, ValueError)
-"""What the system says of a file: of one that has a NUL in its name, Python says it."""
+"""Errors of files: those of the system, and Python's for a name that contains NUL."""
 
 
 class refusing:
@@ -175,7 +175,7 @@ def _missing(error: ModuleNotFoundError) -> TileIRError:
 
 
 def need_packages() -> None:
-    """Raise an error that says what to install where what running a kernel needs is missing."""
+    """Raise an error that names what to install if a package that running a kernel needs is missing."""
     __import__("tileir.execute.launching.kernel")
 
 
@@ -242,7 +242,7 @@ def _open_closed_streams() -> None:
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
-        # Messages that nobody wants to read are no reason to fail.
+        # Without standard error, messages are dropped; that is no reason to fail.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 

@@ -1,6 +1,6 @@
 """Native code in a child: what ends the process that a kernel runs in does not end the tool.
 
-The work is done in a fork, whose end by a signal this process reports in words.  Where the system has no fork, or the
+The work is done in a fork; if a signal ends it, this process reports that.  Where the system has no fork, or the
 process is not the tool's own, the work is done here.
 """
 
@@ -29,12 +29,12 @@ _WILD_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGABRT", "SIGFPE")
 
 
 def run_in_child(given: Arguments, work: Callable[[], int | None], seconds: float) -> int:
-    """The exit status of a command's work, done in a child; with `seconds` above 0 it is ended after so many."""
+    """The exit status of a command's work, done in a child; `seconds` above 0 is its time limit."""
     return in_child(lambda: finish(given, lambda: limited(seconds, work)), seconds, given.program)
 
 
 def in_child(work: Callable[[], int], seconds: float = 0, name: str = "tileir") -> int:
-    """The exit status of some work that may crash.  It should end after so many seconds, and is ended soon after."""
+    """The exit status of some work that may crash.  It should end itself after `seconds`; it is killed soon after."""
     if not can_fork():
         return work()
     code = forked(lambda: end_of_process(name, work), seconds + GRACE if seconds else 0)
@@ -58,7 +58,7 @@ def report_timeout(seconds: float) -> int:
 
 
 def limited(seconds: float, work: Callable[[], int | None]) -> int | None:
-    """The exit status of some work, which is ended after so many seconds, if there are any."""
+    """The exit status of some work, with a time limit if `seconds` is above 0."""
     if not seconds:
         return work()
     if threading.current_thread() is not threading.main_thread():

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "<stdin>"
 
-# What a file may hold, in words.
+# What a file may hold.
 TEXT = "text"
 BYTECODE = "bytecode"
 
 
 class Program:
-    """A program that was read and verified: the module if it is correct, and everything there is to say about it.
+    """A program that was read and verified: the module if it is correct, and the findings.
 
-    Of findings in bytecode `offsets` says where in the file they are, -1 where that is not known.  `kind` is TEXT or
-    BYTECODE.  `decoded` says whether there is a program at all: errors are then those of the verifier.  `text` is the
-    text it was read from, empty for bytecode, the source of C++; `launch` the launch of a script that it was made for.
+    `offsets` are those of findings in bytecode, -1 if unknown.  `kind` is TEXT or BYTECODE.  `decoded` is true if there
+    is a program at all: errors are then those of the verifier.  `text` is the source, also of C++, empty for bytecode;
+    `launch` is the launch of a script for which the program was compiled.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ def refuse_script(path: str, instead: str) -> None:
 
 
 def script_arguments(given: Arguments, *for_files: str) -> list[str]:
-    """The arguments of a script; without one they are a mistake, as are the options `for_files` with one."""
+    """The arguments of a script; without a script they are an error, as are the options `for_files` with one."""
     path, *arguments = given.operands
     if is_script(path):
         given.refuse(for_files, "is for a FILE: a script decides what it launches")
@@ -179,7 +179,7 @@ def program_in(data: bytes, name: str, given: Arguments) -> Program:
 
 
 def _read_bytecode(data: bytes, given: Arguments) -> Program:
-    """Bytecode says itself which version it is written in, and is verified by the rules of the newest."""
+    """Read bytecode, whose header names its version, and verify it by the rules of the newest version."""
     from tileir.bytecode.layouts import from_bytes
     from tileir.bytecode.primitives import BytecodeError
 
@@ -221,7 +221,7 @@ def _offsets(data: bytes, hints: str) -> list[int]:
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
-    """Findings go from the top of the text to its end; those that are not about a place in it come last."""
+    """The key that sorts findings by position in the text; those without a position come last."""
     if not isinstance(diagnostic.location, TextLocation):
         return (sys.maxsize, 0)
     _, line, column = diagnostic.position
@@ -268,7 +268,7 @@ def may_be_program(text: str, name: str) -> bool:
 
     if name == STANDARD_INPUT or name.endswith(EXTENSIONS):
         return True
-    # Of an operation, in the pretty form or the generic one, of its results, or of an alias.
+    # The beginning of an operation, in the pretty or the generic form, of its results, or of an alias.
     begin = re.compile(r'(?:\s|//.*)*(?:["%^]|\{-#|[#!][A-Za-z_][\w$.]*\s*=|([A-Za-z_][\w$.]*)\s*(\S?))').match(text)
     if begin is None:
         return False

@@ -41,11 +41,11 @@ def given_launch(given: Arguments, program: Program) -> LaunchDescription:
     )
 
 
-def compiled(module: Operation, wanted: LaunchDescription, backend: str, **options: Any) -> Kernel:
-    # Imported here: its error says what to install where NumPy is missing.
+def compiled(module: Operation, description: LaunchDescription, backend: str, **options: Any) -> Kernel:
+    # Imported here: its error names what to install where NumPy is missing.
     from tileir.execute.launching import kernel
 
-    return kernel.compile(module, entry=wanted.entry, backend=backend, **options)
+    return kernel.compile(module, entry=description.entry, backend=backend, **options)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def host_arrays() -> Iterator[None]:
 
 
 def check_given(entry: Operation, arguments: Sequence[str]) -> None:
-    """Refuse a launch without any arguments that needs some, and say where to give them."""
+    """Refuse a launch without any arguments that needs some, and explain where to pass them."""
     if arguments:
         return
     try:
@@ -69,7 +69,7 @@ def check_given(entry: Operation, arguments: Sequence[str]) -> None:
 
 
 def made_arguments(entry: Operation, texts: Sequence[str]) -> list[Any]:
-    """The arguments of a kernel, made as words say."""
+    """The arguments of a kernel, made from their descriptions."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     return [argument(text, types[number] if number < len(types) else None) for number, text in enumerate(texts)]
 

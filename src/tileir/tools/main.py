@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command() -> NoReturn:
     """The `tileir` script: `main`, and with it the process ends.
 
-    Skip that Python takes modules apart on its way out, except where somebody may have something left to do: a thread,
+    Skip Python's finalization of modules at exit, except where something may be left to do: a thread,
     a function that is called at the end, `python -i`, a program that was run, the streams of an interrupted command.
     """
     is_over = sys.argv[1:2] != ["emulate"] and not sys.flags.inspect
@@ -34,7 +34,7 @@ def command() -> NoReturn:
 
 def main() -> int:
     if sys.argv[1:2] == ["emulate"]:
-        # The program that it runs has the streams and the collector that Python gives it, and ends as Python ends it.
+        # The program that it runs keeps Python's streams and collector, and ends as under Python.
         from tileir.tools.cutile import emulate
 
         return emulate.run(sys.argv[2:])
@@ -49,7 +49,7 @@ def main() -> int:
 
         return EXIT_INTERRUPTED
     status = run_process("tileir", run, sys.argv[1:])
-    # Nor does Python collect any on its way out: as much again.  Modules of a script may want to be taken apart.
+    # The collection at exit would cost as much again.  A script turns collection on: its modules may have finalizers.
     if not gc.isenabled():
         gc.freeze()
     return status

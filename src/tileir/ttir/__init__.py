@@ -1,7 +1,7 @@
 """Triton's IR (TTIR) into `cuda_tile`.
 
 The input is what Triton's frontend makes of a kernel, after its inliner and canonicalizer.
-`translate` reads it as a program of operations that nobody declared, and builds a module from it, operation by
+`translate` reads it as a program of undeclared operations, and builds a module from it, operation by
 operation.  In reading order:
 
     generic_form the form of MLIR that is read; the installed Triton makes it of others

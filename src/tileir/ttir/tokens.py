@@ -24,7 +24,7 @@ MEMORY_ORDERS: Final[tuple[MemoryOrder, ...]] = ("program", "arguments", "barrie
 
 
 class State(NamedTuple):
-    """The tokens at a place of the program."""
+    """The tokens at a point of the program."""
 
     ordered: Value  # what the next operation waits for
     pending: tuple[Value, ...]  # since the last barrier
@@ -117,5 +117,5 @@ class Tokens:
         self._state = state
 
     def _argument(self, pointer: Value | None) -> int | None:
-        """The number of the argument that a pointer comes from, None if it is not known or not asked for."""
+        """The number of the argument that a pointer comes from, None if it is unknown or not needed."""
         return None if self._origins is None or pointer is None else self._origins.of(pointer)

@@ -179,7 +179,7 @@ class Translation:
     def error(self, message: str, operation: Operation | None = None) -> TTIRError:
         location = self.build.location if operation is None else self.locations.of(operation.location)
         frames = frames_of(location)
-        # Triton gives some operations no location: the loop or function around them has one.
+        # Triton leaves some operations without a location: the loop or function around them has one.
         around = None if operation is None else operation.parent_operation
         while not frames and around is not None:
             frames, around = frames_of(self.locations.of(around.location)), around.parent_operation

@@ -34,7 +34,7 @@ WIDE_TYPES: Final = {"f64": F64, "f32": F32}
 _KEPT_BYTES: Final = 1 << 27
 
 _Note: TypeAlias = Callable[[int, int, int, FloatType, Any, Shadowed], None]
-"""Told of a step, the operation, the value, its element type, its content and its shadow."""
+"""Called with a step, the operation, the value, its element type, its content and its shadow."""
 
 
 class PrecisionComparison(Comparison):
@@ -96,7 +96,7 @@ class PrecisionComparison(Comparison):
         return self._shadows[1].get((step, value))
 
     def _run(self, block: int, note: _Note) -> None:
-        """Run a tile block again with a shadow, and tell `note` of each float that an operation has computed."""
+        """Run a tile block again with a shadow, and call `note` for each float that an operation computes."""
         program = self.recording.program
 
         def seen(operation: Operation, computed: list[tuple[Value, FloatType, Any, Shadowed]]) -> None:

@@ -28,7 +28,7 @@ from tileir.ir.types import F64, Type
 MOST_DIFFERENCES: Final = 5_000
 """How many values that differ are kept for one tile block, the first ones; the others are counted."""
 SEARCHED_STEPS: Final = 2_000
-"""The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
+"""The page searches tile blocks with this many steps in total for the first wrong value, so that it answers soon."""
 
 Part = Sequence[int]
 """Where the part of a tile that is shown starts, or its extents."""
@@ -45,7 +45,7 @@ class ValueDifference:
     value: int
     difference: Difference
     wrong: bool
-    """Whether the difference is one that counts: `Comparison.criterion` says which do."""
+    """Whether the difference counts by `Comparison.criterion`."""
 
     def __repr__(self) -> str:
         return f"<ValueDifference: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"
@@ -139,7 +139,7 @@ class Comparison(ABC):
         return self.search(None)
 
     def search(self, steps: int | None) -> ValueDifference | None:
-        """The same among the first tile blocks that have so many steps together, at least one (None: all)."""
+        """The same among the first tile blocks, at least one, that have `steps` steps in total (None: all)."""
         blocks, counts = self.recording.blocks.number, self.recording.blocks.steps
         done = int(counts[: self._searched].sum())
         most = len(blocks) if steps is None else min(len(blocks), self.searched_blocks())

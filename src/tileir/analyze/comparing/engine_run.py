@@ -3,7 +3,7 @@
 The launch begins again with the memory that it began with when it was recorded, on the other engine and with probes in
 the kernel; afterwards memory is put back.  Addresses are the same in both runs, so tables of pointers work too.
 
-A copy of the kernel gets three more parameters, a log, the number of a tile block and the size of the log, and behind
+A copy of the kernel gets three more parameters, a log, the number of a tile block and the size of the log, and after
 each operation a probe: the tile block of that number appends the operation's result to the log.  Its first eight bytes
 count how many were requested, which is where the next entry begins; an entry begins at a multiple of 16 with the number
 of its probe (8 bytes, from 1), its elements follow 16 bytes later.  What does not fit is left out and still counted: a
@@ -230,7 +230,7 @@ class ProbedKernel:
             _write_down(Builder(block=operation.parent, before=operation.next), number, probe, log, chosen, limit)
 
     def arguments(self, size: int, block: int) -> list[Any]:
-        """The arguments behind those of the kernel: an empty log of so many bytes comes first."""
+        """The arguments after those of the kernel: an empty log of so many bytes comes first."""
         log = numpy.zeros(size + _ALIGNMENT, numpy.int8)
         return [log, block, log.size]
 

@@ -106,7 +106,7 @@ class ValueComparison(Comparison):
 
     def __init__(self, recording: Recording) -> None:
         super().__init__(recording)
-        # Of each recording the tile block last asked for, and its values.
+        # For each recording the last requested tile block, and its values.
         self._collected: dict[Recording, tuple[int, BlockValues]] = {}
 
     @abstractmethod
@@ -127,8 +127,8 @@ class ValueComparison(Comparison):
                 difference = difference_of(element, content, other)
                 if difference is not None:
                     differences.append(ValueDifference(block, step, operation, number, difference, True))
-        for moment in sorted(differences, key=lambda one: (one.step, one.value)):
-            compared.add(moment)
+        for each in sorted(differences, key=lambda one: (one.step, one.value)):
+            compared.add(each)
         if not here.is_whole:
             self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
         return compared

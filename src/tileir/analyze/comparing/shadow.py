@@ -63,7 +63,7 @@ class Shadow(Observer):
         self._values: dict[Value, Shadowed] = {}
         self._memory: ShadowMemory = ShadowMemory()
         self._again: dict[Operation, Again | None] = {}
-        # Of the operation that runs now.
+        # The operands and the access of the operation that runs now.
         self._operands: list[Any] = []
         self._access: Access | None = None
 
@@ -193,8 +193,8 @@ _MOST_BITS: Final = 64
 class ShadowMemory:
     """The shadows of what one tile block wrote: a number for each element of a region, and whether it is known.
 
-    A region is cut into elements of the size that was stored there first; a store of another size makes all that is
-    known of the region unknown again.
+    A region is divided into elements of the size that was stored there first; a store of another size makes all its
+    shadows unknown.
     """
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ so every operation is what it is in the program, only with more digits.  Roundin
 subnormal numbers, which belong to the narrow types, are left out.
 
 What works on bits (`bitcast`, `unpack`) and what has such an operation in its body has no wider counterpart: `widened`
-gives None, and the result is taken as it is.
+returns None, and the result is used unchanged.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def cost(
 
 
 def _measure(found: Cost, kernel: Kernel, target: Target, grid: Any, values: tuple[object, ...]) -> None:
-    """Launch the kernel where the cost was estimated for; a note says why it cannot be."""
+    """Measure the launch on the target of the estimate; if that is not possible, a note explains why."""
     backend = "cpu"
     if isinstance(target, GpuTarget):
         backend = "tileiras"

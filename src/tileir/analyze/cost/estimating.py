@@ -20,9 +20,9 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
 _MOST_OPERATIONS: Final = 5000
-"""Of a kernel that is compiled to see what it takes: compilers take minutes for larger ones."""
+"""The largest kernel that is compiled for its resources: compilers take minutes for larger ones."""
 _SECONDS: Final = 30.0
-"""How long that may take."""
+"""The time limit of that compilation."""
 
 
 def estimate(
@@ -39,7 +39,7 @@ def estimate(
     else:
         found = _on_gpu(entry, work, target, names, assemble)
     if work.unknown:
-        # Said first of a time that stands for a part of the launch: a matrix product without its loop looks fast.
+        # The first reason, as the time covers only a part of the launch: a matmul without its loop looks fast.
         found.reasons.insert(0, "at least: what is not known before it runs is not counted, see the notes")
     return found
 

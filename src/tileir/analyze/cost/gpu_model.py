@@ -11,13 +11,13 @@ from tileir.execute.launching.timing import duration
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, Work, cost_of, quantity
 
 MEMORY_SHARE: Final = 0.92
-"""Of the peak of memory, what kernels that do nothing else reach."""
+"""The share of the peak memory bandwidth that kernels reach which do nothing else."""
 MATRIX_SHARE: Final = 0.80
-"""Of the peak of matrix products; power and clocks set it more than the code does."""
+"""The share of the peak of matmuls; power and clocks limit it more than the code does."""
 ISSUE_SHARE: Final = 0.85
-"""Of the instructions that could begin in each clock of a multiprocessor, how many do."""
+"""The share of the issue slots of a multiprocessor that are used."""
 LATENCY: Final = 0.65e-6
-"""Seconds from a load to what it gives, if that comes from memory."""
+"""Seconds from a load to its result, if that comes from memory."""
 EXCHANGE: Final = 300
 """Clocks in which the warps of a tile block come to one result and wait for each other."""
 CHAIN: Final = 3
@@ -27,31 +27,31 @@ ITERATION: Final = 350
 BRANCH: Final = 40
 """Clocks that an element takes beside its instructions if it is computed after the one before, and not beside it."""
 HIDDEN: Final = 0.5
-"""Of the time of special functions, what other instructions of the same tile block hide."""
+"""The share of the time of special functions that other instructions of the same tile block hide."""
 LAUNCH: Final = 2.5e-6
 """Seconds that a launch takes on the GPU if it does nothing."""
 
 _PARTS: Final = 4
-"""Of a multiprocessor: each begins an instruction of a warp in each clock."""
+"""The partitions of a multiprocessor: each issues an instruction of a warp in each clock."""
 _SPECIAL_LANES: Final = 16
 """Elements for which a multiprocessor begins a special function in each clock (CUDA C++ programming guide)."""
 _L2_BYTES: Final = 64
 """Bytes that a multiprocessor takes from the level-2 cache in each clock."""
 _L2_OF_WHOLE: Final[dict[str, int]] = {"a100": 5120}
-"""Bytes that the level-2 cache gives in each clock, where that is published and less (A100: its whitepaper, 2020)."""
+"""Bytes of the level-2 cache in each clock, where the published rate is lower (A100: its whitepaper, 2020)."""
 _DOUBLE_FUNCTION: Final = 25
 """Instructions of f64 for an element of an operation that has none of its own."""
 
 
 class Instructions(NamedTuple):
-    """What a launch issues outside of matrix products, over all tile blocks: instructions for one element each."""
+    """What a launch issues outside of matmuls, over all tile blocks: instructions for one element each."""
 
     issued: float
     special: float
     double: float
-    """Of f64, which has units of its own."""
+    """Instructions of f64, which has units of its own."""
     branching: float
-    """Elements that are computed one after the other."""
+    """Elements that are computed sequentially."""
 
 
 def instructions_of(work: Work) -> Instructions:
@@ -122,10 +122,10 @@ def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
     fast = min(_L2_BYTES * gpu.multiprocessors, _L2_OF_WHOLE.get(gpu.key, 1 << 30)) * gpu.clock * 1e3
     footprint, moved = work.footprint, work.bytes_moved
     through = f"{quantity(footprint, 'B')} at {MEMORY_SHARE:.0%} of {quantity(peak, 'B/s')}"
-    asked = f"{quantity(moved, 'B')} that tile blocks request at {quantity(fast, 'B/s')}"
+    requested = f"{quantity(moved, 'B')} that tile blocks request at {quantity(fast, 'B/s')}"
     return [
         Term("memory", footprint / (peak * MEMORY_SHARE), through),
-        Term("level-2 cache", moved / fast if moved > footprint else 0.0, asked),
+        Term("level-2 cache", moved / fast if moved > footprint else 0.0, requested),
     ]
 
 
@@ -157,7 +157,7 @@ def _units(work: Work, target: GpuTarget) -> list[Term]:
 
 def _serial_term(work: Work, units: list[Term], target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Term:
     blocks, clock = work.blocks, target.gpu.clock * 1e3
-    # Of more warps, the others bring what these compute with.
+    # In a tile block with more warps, the others load operands.
     warps = min(occupancy.warps or USUAL_WARPS, USUAL_WARPS)
     # Each tile block has the units of its multiprocessor for itself, or of those of its cluster.
     each = target.gpu.multiprocessors / blocks / occupancy.cluster

@@ -42,18 +42,18 @@ _SAME: Final = (ops.ASSUME, ops.BITCAST, ops.BROADCAST, ops.RESHAPE)
 _LOADING_WARPS: Final = 4
 """Beside those that compute, on GPUs with TMA."""
 _ACCUMULATORS: Final = 512 * 128
-"""Of 32 bits, that the memory of accumulators holds: 512 columns of 128 lanes."""
+"""Elements of 32 bits in the tensor memory: 512 columns of 128 lanes."""
 LEAST_ROWS, LEAST_COLUMNS = 16, 8
-"""Of a product on tensor cores."""
+"""The smallest matmul on tensor cores."""
 
 
 class LiveTiles(NamedTuple):
     """The point of a kernel at which most is in registers."""
 
     registers: int
-    """Of 32 bits, in all threads of a tile block together."""
+    """Registers of 32 bits, in all threads of a tile block together."""
     operation: Operation
-    """Across which they live."""
+    """The operation across which they live."""
     tiles: tuple[tuple[Value, int], ...]
     """The largest first, each with its registers."""
     factors: int
@@ -69,12 +69,12 @@ def register_capacity(architecture: Architecture, warps: int = 0, occupancy: int
 
 
 def registers_of(type: TileType) -> int:
-    """Of 32 bits, in all threads; narrower elements share one."""
+    """The registers of 32 bits of a tile, in all threads; narrower elements share one."""
     return -(-type.count * _bits(type.element) // 32)
 
 
 def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture) -> bool:
-    """Whether a product is of a type and a size that the assembler gives to tensor cores."""
+    """Whether the assembler runs a matmul of this type and size on tensor cores."""
     left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
     if operation.declaration is ops.MMAF_SCALED:
         return architecture.has_scaled_products
@@ -87,9 +87,9 @@ def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None
     operations = pre_order(entry)
     if not any(operation.declaration in _WHOLE for operation in operations):
         return None
-    # Two places for each operation: results of those with regions are made behind what is inside.
+    # Two positions for each operation: one with regions makes its results after them.
     place = {operation: 2 * position for position, operation in enumerate(operations)}
-    # The place of the last operation inside of each, or its own.
+    # The position of the last operation inside of each, or its own.
     ends = dict(place)
     for operation in reversed(operations):
         parent = operation.parent_operation
@@ -147,7 +147,7 @@ def _fullest(
 
 
 def _totals(count: int, spans: Iterable[tuple[int, int, int]]) -> list[int]:
-    """How much there is at each place, of amounts that are there from one place up to another."""
+    """The sum at each position of amounts that span from one position up to another."""
     changes = [0] * (count + 2)
     for first, end, amount in spans:
         if first < end:

@@ -1,8 +1,8 @@
 """How many tile blocks a multiprocessor holds at once, and what the grid comes to.
 
-A tile block is a thread block of the code that NVIDIA's assembler makes.  A multiprocessor gives it registers, in units
-of 256 for each warp and an even share of its four parts, and shared memory, in units of 128 bytes and 1 KiB more for
-the system (the CUDA occupancy calculator's rules).
+A tile block is a thread block of the code that NVIDIA's assembler makes.  A multiprocessor allocates registers, in
+units of 256 for each warp and an even share of its four parts, and shared memory, in units of 128 bytes and 1 KiB more
+for the system (the CUDA occupancy calculator's rules).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tileir.ir.core import Operation
 _REGISTER_UNIT: Final = 256
 """Registers that a warp is given at once."""
 _PARTS: Final = 4
-"""Of a multiprocessor: each has a quarter of its registers, and warps of its own."""
+"""The partitions of a multiprocessor: each has a quarter of its registers, and warps of its own."""
 _SHARED_UNIT: Final = 128
 _SHARED_OF_SYSTEM: Final = 1024
 USUAL_WARPS: Final = 4
-"""Of a tile block, in what NVIDIA's assembler makes of most kernels."""
+"""The warps of a tile block of most kernels that NVIDIA's assembler compiles."""
 _USUAL_REGISTERS: Final = 24
-"""Of a thread, beside its part of the tiles."""
+"""The registers of a thread beside its part of the tiles."""
 MOST_REGISTERS: Final = 255
-"""Of a thread."""
+"""The limit for one thread."""
 
 
 class Occupancy(NamedTuple):
@@ -37,13 +37,13 @@ class Occupancy(NamedTuple):
     shared_memory: int | None = None
     """Bytes for each tile block."""
     warps: int | None = None
-    """Of each tile block."""
+    """Warps of each tile block."""
     blocks: int | None = None
     """Tile blocks that a multiprocessor holds at once; of those that are spread over a cluster, parts."""
     limit: str = ""
     """What keeps it from holding more."""
     share: float | None = None
-    """Of the warps that a multiprocessor can hold, how many it has."""
+    """The occupancy: the share of a multiprocessor's warps that are in use."""
     spills: bool = False
     reason: str | None = None
     cluster: int = 1
@@ -55,7 +55,7 @@ class Waves(NamedTuple):
 
     blocks: int
     at_once: int
-    """Of the whole target."""
+    """Tile blocks that the whole target runs at once."""
     waves: int
     tail: float
     """How full the last wave is."""

@@ -32,11 +32,11 @@ _MEMORY: Final = 1 << 23
 _EXTENT: Final = 64
 _STEPS: Final = 16
 _OTHERS: Final = 1.0
-"""Processes that may want to run beside the measurement, on average of the last minute."""
+"""How far the load average may exceed the number of processors before the machine counts as busy."""
 
 
 class Processor(NamedTuple):
-    """What this machine can do: rates of one core, unless it says otherwise."""
+    """The rates of this machine: of one core, except where noted."""
 
     name: str
     """What LLVM calls it."""
@@ -46,7 +46,7 @@ class Processor(NamedTuple):
     core_memory: float
     """Bytes a second, one core."""
     products: float
-    """Operations of matrix products of f32 a second."""
+    """Operations of f32 matmuls a second."""
     arithmetic: float
     """Elements a second of an operation such as addf, in f32."""
     functions: float
@@ -57,7 +57,7 @@ class Processor(NamedTuple):
 
 def processor(*, again: bool = False) -> Processor:
     """This one; measured if it was not before, or `again`."""
-    # The first says what to install where NumPy is missing.
+    # Its error names what to install where NumPy is missing.
     import tileir.execute.launching.kernel  # noqa: F401
     from tileir.execute.cpu.runtime.target import host
 
@@ -78,7 +78,7 @@ def processor(*, again: bool = False) -> Processor:
 
 
 _known: Final[dict[str, Processor]] = {}
-"""What this process knows: those who ask twice get the same answer."""
+"""The rates that this process has already loaded or measured."""
 
 
 def _kept(key: str) -> Processor | None:
@@ -91,7 +91,7 @@ def _kept(key: str) -> Processor | None:
 
 
 def is_busy() -> bool:
-    """Whether other processes keep this machine from its work, as far as the system says."""
+    """Whether other processes slow this machine down, as far as the system reports it."""
     try:
         return os.getloadavg()[0] > processors() + _OTHERS
     except (AttributeError, OSError):
@@ -186,10 +186,10 @@ LAUNCH: Final = 10e-6
 """Seconds that a launch takes if it does nothing."""
 
 _WIDE: Final = 2.0
-"""How much longer elements of f64 and i64 take, and products of f64."""
+"""How much longer elements of f64 and i64 take, and matmuls of f64."""
 _WIDE_FUNCTION: Final = 2.9
 _NARROW_FUNCTION: Final = 1.7
-"""Those of f16 and bf16, which are computed in f32 and rounded as if they were not."""
+"""How much longer functions of f16 and bf16 take: they are computed in f32 and rounded correctly."""
 
 
 def _parts(work: Work, machine: Processor) -> list[tuple[str, float, float, str]]:

@@ -20,7 +20,7 @@ class ArrayCost(NamedTuple):
 
     name: str
     read: int
-    """What tile blocks ask for."""
+    """Bytes that tile blocks request."""
     written: int
     footprint: int
     """What a perfect cache would move."""
@@ -163,7 +163,7 @@ class Cost:
         return f"<Cost of {self.kernel}, grid {self.grid}, on {self.target}: about {duration(self.seconds)}>"
 
     def _rows(self) -> list[tuple[str, list[str]]]:
-        """What there is to say: a word, and lines about it."""
+        """The rows of the text: a title, and its lines."""
         time = [f"about {duration(self.seconds)}"]
         if self.measured is not None:
             ratio = self.seconds / self.measured

@@ -47,7 +47,7 @@ def gpu_targets() -> dict[str, GpuTarget]:
 
 
 def target_names() -> dict[str, str]:
-    """What can be chosen here, and what it is in words; the processor where there is what makes code for it."""
+    """The targets with their titles; the processor only if the packages that compile for it are installed."""
     names = {key: target.title for key, target in gpu_targets().items()}
     if all(find_spec(package) is not None for package in ("llvmlite", "numpy", "ml_dtypes")):
         names[PROCESSOR] = ProcessorTarget.title

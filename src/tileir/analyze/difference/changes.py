@@ -20,7 +20,7 @@ from tileir.ir.values import Value
 
 Kind = Literal["removed", "added", "moved", "changed", "renamed"]
 _LONGEST: Final = 80
-"""Of the text of an attribute."""
+"""The longest text of an attribute."""
 _ABSENT: Final = "(none)"
 _MOST_DETAILS: Final = 3
 """So many are in a summary, the most frequent first."""
@@ -33,7 +33,7 @@ class ChangeDetail(NamedTuple):
     what: str
     """operation, type, attribute, operand, argument, location or name."""
     name: str
-    """Of the attribute, operand or result; empty where there is one only."""
+    """The name of the attribute, operand or result; empty if there is one only."""
     before: str
     after: str
 
@@ -272,7 +272,7 @@ def summary_of(changes: list[ProgramChange]) -> str:
     changed = [each for each in changes if each.kind == "changed"]
     if changed:
         counts[f"changed: {_frequent_details(changed)}"] = len(changed)
-    # Only the first count says what is counted.
+    # Only the first count names the unit.
     counted = [f"{count} {what}" for what, count in counts.items() if count]
     if counted:
         count, _, what = counted[0].partition(" ")

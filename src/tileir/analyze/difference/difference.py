@@ -83,7 +83,7 @@ class ProgramDifference(MatchedPrograms):
         A `launch` may be given for all of them, or by their names; random arguments of it differ from run to run.  For
         others arguments are random and found by trying.  Runs go on until one comes out differently.
         """
-        # Imported here: who does not run programs does not need NumPy.  The first says what to install.
+        # Imported here: a comparison without runs needs no NumPy.  The error of the first import names what to install.
         from tileir.execute.launching import kernel as _  # noqa: F401
 
         if not isinstance(runs, int) or runs < 1:

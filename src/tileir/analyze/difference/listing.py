@@ -21,7 +21,7 @@ from tileir.text.listing import PrintedLines, printed_lines
 Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
 _WORD: Final = re.compile(r"[%@#^]?[\w$.]+|\s+|->|.", re.DOTALL)
 _MOST_WORDS: Final = 5_000
-"""Of a line that is longer, as with a large constant, the differing words are not marked."""
+"""Longer lines, as with a large constant, get no marks of single words."""
 
 
 class Row(NamedTuple):
@@ -104,7 +104,7 @@ class Listing:
         return place["text"] if place is not None else operation.declaration.mnemonic
 
     def place(self, operation: Operation | None) -> dict[str, Any] | None:
-        """The line at which an operation of either program begins, counted from 1, and what it says."""
+        """The line at which an operation of either program begins, counted from 1, and its text."""
         for placed in (self._left, self._right):
             number = placed.starts.get(operation) if operation is not None else None
             if number is not None:
@@ -123,7 +123,7 @@ class Listing:
 
 
 def _line_keys(placed: PrintedLines, shown: Mapping[Operation, Operation]) -> list[object]:
-    """Whose lines they are in the first program, and the how many of its lines each is; other lines have no equal."""
+    """For each line its operation in the first program, and its number among those lines; other lines have no equal."""
     counts: Counter[Operation] = Counter()
     keys: list[object] = []
     for number, operations in enumerate(placed.operations):
@@ -135,7 +135,7 @@ def _line_keys(placed: PrintedLines, shown: Mapping[Operation, Operation]) -> li
 
 
 def _locate(placed: PrintedLines) -> None:
-    """Put the locations that the program states behind its lines."""
+    """Put the locations that the program states after its lines."""
     for operation, line in placed.starts.items():
         location = stated_location(operation.location)
         if location:
@@ -147,19 +147,19 @@ MarkedText = tuple[str, bool]
 
 
 def marked_words(left: str, right: str) -> tuple[list[MarkedText], list[MarkedText]]:
-    """Two lines in pieces, those marked that only one of them has."""
+    """The parts of two lines, marked if the other line lacks them."""
     words, others = _WORD.findall(left), _WORD.findall(right)
     if len(words) > _MOST_WORDS or len(others) > _MOST_WORDS:
         return [(left, True)], [(right, True)]
     pairs = in_order([word.strip() for word in words], [word.strip() for word in others])
-    return _pieces(words, {place for place, _ in pairs}), _pieces(others, {place for _, place in pairs})
+    return _marked_parts(words, {place for place, _ in pairs}), _marked_parts(others, {place for _, place in pairs})
 
 
-def _pieces(words: list[str], common: set[int]) -> list[MarkedText]:
+def _marked_parts(words: list[str], common: set[int]) -> list[MarkedText]:
     differs = [place not in common for place in range(len(words))]
     for place, word in enumerate(words):
         if not word.strip():
-            # A space is different only between words that are.
+            # A space differs only between two differing words.
             differs[place] = 0 < place < len(words) - 1 and differs[place - 1] and differs[place + 1]
     return [
         ("".join([word for word, _ in together]), differ)
@@ -178,16 +178,16 @@ _COLORS: Final[dict[Mark, str]] = {
     "moved here": "\033[36m",
 }
 _REVERSE: Final = "\033[7m"
-"""Of words that are different in a changed line, besides the color of the line."""
+"""For differing words, besides the color of their line."""
 _LEAST_WIDTH: Final = 40
 
 
-def _line_text(pieces: list[MarkedText], mark: Mark, color: bool) -> str:
+def _line_text(parts: list[MarkedText], mark: Mark, color: bool) -> str:
     """A line, in the color of its mark and with differing words in reverse if there are colors."""
     if not color or mark == "same":
-        return "".join([text for text, _ in pieces])
+        return "".join([text for text, _ in parts])
     # Each line ends its colors, so that a pager may begin with any.
-    joined = [("".join([text for text, _ in each]), differs) for differs, each in groupby(pieces, itemgetter(1))]
+    joined = [("".join([text for text, _ in each]), differs) for differs, each in groupby(parts, itemgetter(1))]
     return "".join([f"{_COLORS[mark]}{_REVERSE if differs else ''}{text}{_PLAIN}" for text, differs in joined])
 
 
@@ -210,7 +210,7 @@ def hunks(rows: list[Row], context: int | None) -> Iterator[list[Row]]:
         yield rows[start:end]
 
 
-def _row_pieces(row: Row) -> tuple[list[MarkedText], list[MarkedText]]:
+def _row_parts(row: Row) -> tuple[list[MarkedText], list[MarkedText]]:
     left, right = harmless(row.left or ""), harmless(row.right or "")
     return marked_words(left, right) if row.mark == "changed" else ([(left, False)], [(right, False)])
 
@@ -231,19 +231,19 @@ def side_by_side(listing: Listing, titles: tuple[str, str], width: int, color: b
 def _beside(row: Row, column: int, color: bool) -> list[str]:
     lines: list[str] = []
     sign = row.sign
-    for mine, theirs in zip_longest(*[_wrapped(pieces, column) for pieces in _row_pieces(row)], fillvalue=[]):
+    for mine, theirs in zip_longest(*[_wrapped(parts, column) for parts in _row_parts(row)], fillvalue=[]):
         blank = " " * (column - sum([len(text) for text, _ in mine]))
-        left, right = [_line_text(pieces, row.mark, color) for pieces in (mine, theirs)]
+        left, right = [_line_text(parts, row.mark, color) for parts in (mine, theirs)]
         lines.append(f"{left}{blank} {sign} {right}".rstrip(" "))
         sign = " "
     return lines
 
 
-def _wrapped(pieces: list[MarkedText], column: int) -> list[list[MarkedText]]:
+def _wrapped(parts: list[MarkedText], column: int) -> list[list[MarkedText]]:
     """A line in as many as it needs; those that follow are indented as the first, and a little more."""
-    whole = "".join([text for text, _ in pieces])
+    whole = "".join([text for text, _ in parts])
     indent = min(len(whole) - len(whole.lstrip(" ")) + 4, column // 2)
-    differs = [differ for text, differ in pieces for _ in text]
+    differs = [differ for text, differ in parts for _ in text]
     rows = textwrap.wrap(whole, column, subsequent_indent=" " * indent, expand_tabs=False, break_on_hyphens=False)
     lines: list[list[MarkedText]] = []
     end = 0
@@ -280,11 +280,11 @@ def unified(listing: Listing, titles: tuple[str, str], color: bool, context: int
 
 
 def _below(hunk: list[Row], color: bool) -> Iterator[str]:
-    # Of rows that are changed one after the other, all lines of one program come first.
+    # In consecutive changed rows, all lines of one program come first.
     for mark, together in groupby(hunk, lambda row: row.mark):
         waiting: list[str] = []
         for row in together:
-            left, right = _row_pieces(row)
+            left, right = _row_parts(row)
             if mark == "same":
                 yield f" {left[0][0]}"
             elif mark == "changed":

@@ -29,7 +29,7 @@ def blocks_of(operation: Operation) -> list[Block]:
 class Matching:
     """Pairs of operations, blocks and values; what is in no pair is on one side only.
 
-    `names` are those that the authors gave to values.
+    `names` are the names of values in the two texts.
     """
 
     def __init__(self, names: tuple[Naming, Naming]) -> None:
@@ -303,7 +303,7 @@ def _header(operation: Operation) -> object:
 
 
 def matched(left: Operation, right: Operation, names: tuple[Naming, Naming]) -> Matching:
-    """The pairs of two programs; `names` are those that their authors gave to values."""
+    """The pairs of two programs; `names` are the names of values in their texts."""
     matching = Matching(names)
     matching.pair(left, right)
     for one, other in _paired_symbols(left, right):

@@ -118,5 +118,5 @@ def _unique_names(module: Operation, names: ProgramNames, given: Naming) -> Nami
 
 
 def stated_location(location: Location) -> str:
-    """A location that a program states; the place in its own text is none of those."""
+    """A location that a program states; a position in its own text is not one."""
     return "" if isinstance(location, (TextLocation, UnknownLocation)) else location.inner

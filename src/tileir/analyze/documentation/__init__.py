@@ -1,4 +1,4 @@
-"""What the dialect's documentation says: for `tileir explain`, docs/reference/operations and hovering in an editor.
+"""The documentation of the dialect: for `tileir explain`, docs/reference/operations and hovering in an editor.
 
 grammar             the syntax of an operation as a line a person reads
 examples            the examples of the declarations, as whole programs and in Python

@@ -1,7 +1,7 @@
 """The examples of operations: as whole programs, and in Python.
 
-An example is a statement that uses values it does not define.  Their types are found by asking the parser: each value
-starts as a `tile<i1>`, and whenever the parser says that a use expects another type, the value gets that one.
+An example is a statement that uses values it does not define.  The parser finds their types: each value starts as a
+`tile<i1>`, and whenever the parser reports that a use expects another type, the value gets that one.
 
 In Python an example is the call of `tileir.Builder` that builds it, derived from the parsed example and the signature
 of the builder's method, so a new operation has one without a line of code.  Operations with blocks, and the few whose
@@ -146,7 +146,7 @@ def _argument(operation: Operation, parameter: Parameter, names: dict[Value, str
     if parameter.attribute is None:
         return _type_argument(operation, parameter)
     found = operation.attributes.get(parameter.name)
-    # Accesses are weak unless they say otherwise.
+    # Accesses are weak by default.
     if found is None or (not parameter.required and found is MEMORY_ORDERING["weak"]):
         return ""
     return _attribute(found)

@@ -2,7 +2,7 @@
 
     addf %lhs, %rhs (rounding<ROUNDING_MODE>)? flush_to_zero? : type(%result)
 
-`LEGEND` says how to read it.  The dictionary of further attributes, which every operation takes, is not shown.
+`LEGEND` explains the notation.  The dictionary of further attributes, which every operation takes, is not shown.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def results_form(declaration: OperationDeclaration) -> str:
 
 def body(declaration: OperationDeclaration) -> str:
     """What follows the name of the operation."""
-    # The pieces of the line, and of each part that may be left out and is still open.
+    # The tokens of the line, and of each optional group that is still open.
     lines: list[list[str]] = [[]]
     for element in elements_of(declaration.syntax):
         if element.kind == LITERAL or element.text == _GLUE:
@@ -160,15 +160,15 @@ def body(declaration: OperationDeclaration) -> str:
     return _joined(lines[0])
 
 
-def _joined(pieces: list[str]) -> str:
-    """Pieces with blanks between them, except around punctuation and glue."""
+def _joined(tokens: list[str]) -> str:
+    """Tokens with blanks between them, except around punctuation and glue."""
     text, is_glued = "", True
-    for piece in pieces:
-        if piece == _GLUE:
+    for token in tokens:
+        if token == _GLUE:
             is_glued = True
-        elif piece:
-            text += piece if is_glued or piece in _NO_BLANK_BEFORE else f" {piece}"
-            is_glued = piece in _NO_BLANK_AFTER
+        elif token:
+            text += token if is_glued or token in _NO_BLANK_BEFORE else f" {token}"
+            is_glued = token in _NO_BLANK_AFTER
     return text
 
 
@@ -205,7 +205,7 @@ def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str
 
 
 def word_form(declaration: OperationDeclaration, word: str) -> str:
-    """What a directive reads, as a piece of the line."""
+    """What a directive reads, in the notation of the line."""
     if word == "attr-dict":
         return ""
     if word == "hints":
@@ -214,7 +214,7 @@ def word_form(declaration: OperationDeclaration, word: str) -> str:
 
 
 def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration) -> list[str] | None:
-    """The keywords an enumeration attribute may have in this operation, as far as its syntax says so.
+    """The keywords an enumeration attribute may have in this operation, if its syntax lists them.
 
     Those of the drafts alone are left out: no public program has them.
     """

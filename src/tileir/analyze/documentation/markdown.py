@@ -1,6 +1,6 @@
 """Pages as Markdown, for docs/reference/operations and for editors; and sections of Markdown, for `tileir docs`.
 
-Texts name other pages as `docs/FOLDER/NAME.md`; these become links where it is said where those pages are.
+Texts name other pages as `docs/FOLDER/NAME.md`; these become links where the location of those pages is known.
 """
 
 from __future__ import annotations

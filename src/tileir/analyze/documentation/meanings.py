@@ -8,7 +8,7 @@ from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, V13_5, Version
 
 
 class Documentation(NamedTuple):
-    """The words for one type or attribute; `names` are further names under which it can be asked for."""
+    """The documentation of one type or attribute; `names` are further names that find it."""
 
     name: str
     summary: str

@@ -29,7 +29,7 @@ def number_pages(text: str) -> list[Page]:
 
 
 def _meanings(number: int, found: list[OperationDeclaration]) -> list[tuple[str, str]]:
-    # Imported here: few ask for numbers, and the readers of bytecode are large.
+    # Imported here: few look numbers up, and the readers of bytecode are large.
     from tileir.bytecode.annotated_values import ATTRIBUTE_TAGS, DEBUG_TAGS, TYPE_TAGS
     from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES
     from tileir.bytecode.types import SCALARS, TAG_GATES
@@ -42,7 +42,7 @@ def _meanings(number: int, found: list[OperationDeclaration]) -> list[tuple[str,
         rows.append(("attribute tag", f"`{ATTRIBUTE_TAGS[number]}`, in the public layout"))
     if number < len(DEBUG_TAGS):
         rows.append(("debug attribute tag", DEBUG_TAGS[number]))
-    # The highest bit of a section's first byte says that an alignment follows.
+    # The highest bit of a section's first byte means that an alignment follows.
     section = SECTION_NAMES.get(number & 0x7F) if number < 0x100 else None
     if section is not None and number != 0x80:
         aligned = ", with an alignment" if number & 0x80 else ""

@@ -1,7 +1,7 @@
-"""What the documentation says, apart from how it is laid out.
+"""The content of the documentation, apart from its layout.
 
 A page is made from a declaration (or from `meanings.py` for what has none).  `tileir explain` lays it out
-for a terminal, `generators/reference.py` as Markdown, so both say the same.
+for a terminal, `generators/reference.py` as Markdown, so both have the same content.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Everything there is to say about one name; `facts` are short and stand under the title."""
+    """The documentation of one name; `facts` are short and stand under the title."""
 
     name: str
     group: str
@@ -194,10 +194,10 @@ def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclar
     """What an attribute may be, and what it is when left out."""
     kind, keywords = enum_kind_of(declared), allowed_keywords(declaration, declared)
     if kind is not None and keywords is not None:
-        # The documentation itself may say which of them are legal.
+        # The documentation itself may list the legal ones.
         named = set(re.findall(r"\w+", declared.documentation))
-        is_said = len(keywords) > 2 and not named.isdisjoint(keywords)
-        words = f"`{kind.name}`" if is_said else listed([f"`{keyword}`" for keyword in keywords])
+        is_listed = len(keywords) > 2 and not named.isdisjoint(keywords)
+        words = f"`{kind.name}`" if is_listed else listed([f"`{keyword}`" for keyword in keywords])
     else:
         words = _ATTRIBUTE_WORDS[declared.constraint.kind]
         if "non-negative" in declared.constraint.description or "minimum value is 0" in declared.constraint.description:
@@ -243,7 +243,7 @@ def trait_words(declaration: OperationDeclaration) -> list[str]:
 
 
 def rule_words(message: str) -> str:
-    """A type rule in the words of its diagnostic: what must hold, or else what is said when it does not."""
+    """A type rule, from its diagnostic: what must hold, or else the message of a violation."""
     for prefix in ("failed to verify that ", "requires "):
         if message.startswith(prefix):
             return message[len(prefix) :]

@@ -42,7 +42,7 @@ def block_lines(block: Block, width: int) -> list[str]:
     if isinstance(block, Code):
         if block.is_grammar:
             return _wrapped(block.text, width, _INDENT, hanging=_INDENT * 4)
-        return [piece for line in block.text.split("\n") for piece in _code_lines(line, width)]
+        return [row for line in block.text.split("\n") for row in _code_lines(line, width)]
     if isinstance(block, Bullets):
         return [line for item in block.items for line in _wrapped(item, width, _INDENT + "- ", hanging=_INDENT * 2)]
     return table_lines(block, width)

@@ -88,7 +88,7 @@ def _table(lines: list[str], width: int) -> list[str]:
     del rows[1]
     widths = [max([len(cell) for cell in column]) for column in zip_longest(*rows, fillvalue="")]
     least = [min(each, 12) for each in widths]
-    # The widest column gives what is too much.
+    # Take the excess from the widest column.
     while sum(widths) + 2 * (len(widths) - 1) > width and widths != least:
         widest = max(range(len(widths)), key=lambda number: widths[number] - least[number])
         widths[widest] -= 1

@@ -128,7 +128,7 @@ def _uses_table(uses: list[Use], with_name: bool = False) -> tuple[str, list[Tab
 def enum_page(kind: EnumKind) -> Page:
     """An enumeration: its keywords with their bytes, and the operations that take it."""
     uses = uses_of_kind(kind)
-    # An enumeration of draft operations alone has no place in the bytecode.
+    # An enumeration of draft operations alone has no encoding in bytecode.
     public = not uses or any(not operation.draft_only for operation, _ in uses)
     rows = []
     for keyword, value in kind.values.items():
@@ -177,18 +177,18 @@ def version_entries() -> list[Entry]:
 
 
 def version_page(version: Version) -> Page:
-    """What a version of the dialect brought."""
+    """What a version of the dialect added."""
     declared = operations()
     new = [d for d in declared if d.since == version and not d.is_builtin]
     is_first = version == V13_1
     text = f"{len(new)} operations, the types and attributes that are not listed under a later version."
     later = [
-        (f"`{title_of(d)}`", f"{kind} `{piece.name}`", prose(piece.documentation))
+        (f"`{title_of(d)}`", f"{kind} `{member.name}`", prose(member.documentation))
         for d in declared
         if d.since is not None and d.since < version
-        for kind, pieces in (("operand", d.operands), ("result", d.results), ("attribute", d.attributes))
-        for piece in pieces
-        if piece.since == version
+        for kind, members in (("operand", d.operands), ("result", d.results), ("attribute", d.attributes))
+        for member in members
+        if member.since == version
     ]
     renamed = [f"`{d.mnemonic}` is spelled `{d.newer_mnemonic}`" for d in declared if d.newer_mnemonic is not None]
     rows = [(f"`{title_of(d)}`", d.summary) for d in new]
@@ -283,7 +283,7 @@ def written_type_section(text: str) -> Section:
 
 
 def type_facts(type: Type) -> list[tuple[str, str]]:
-    """What a type says about its values: names of facts, and the facts."""
+    """What follows from a type: names of facts, and the facts."""
     if isinstance(type, TileType):
         count = prod(type.shape)
         facts = [("shape", _shape(type.shape)), ("element", f"`{type.element.spelling}`"), ("elements", str(count))]

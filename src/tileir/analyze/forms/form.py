@@ -1,4 +1,4 @@
-"""One form of a program: lines of text, each with the numbers of the operations that it comes from.
+"""One representation of a program: lines of text, each with the numbers of the operations that it comes from.
 
 The operations of a kernel are numbered in program order, each before what it contains; 0 is the first one inside the
 kernel.  A copy of the program has the number of each operation as its location.  Passes, engines and LLVM carry

@@ -1,4 +1,4 @@
-"""All forms of a kernel: which there are on this machine, and each of them when it is requested."""
+"""All representations of a kernel: those available on this machine, each made on request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FormTitle(NamedTuple):
-    """A form by name; `reason` says why it is not to be had here, None if it is."""
+    """A representation by name; `reason` is why it is not available here, None if it is."""
 
     id: str
     title: str
@@ -65,7 +65,7 @@ class Representations:
         cpu: str | None = None,
         exact: bool = False,
     ) -> None:
-        # Of a kernel, or of one of cuTile, which has that.
+        # The entry of a compiled kernel, or of the kernel inside of a specialized one.
         found = getattr(getattr(program, "kernel", program), "entry", None)
         if isinstance(program, Operation):
             verify(program)
@@ -183,7 +183,7 @@ def _bytecode_form(data: bytes | str, entry: str | None) -> Representation:
     found = annotate(data)
     assert found.module is not None, "it was written just now"
     listing = Listing(found, FirstLinePrinter(found.module, generic=False))
-    # One more tells that there are more.
+    # One more line shows that there are more.
     lines = listing.lines(MOST_LINES + 1)
     # What is read has the order of what was written.
     operations = operations_of(select_entry(found.module, entry))

@@ -17,7 +17,7 @@ NO_SOURCE: Final = "the program does not state its source"
 
 
 class Source(NamedTuple):
-    """What a kernel was written in; `reason` says why it cannot be shown, None if it can."""
+    """What a kernel was written in; `reason` is why it cannot be shown, None if it can."""
 
     title: str
     reason: str | None
@@ -57,7 +57,7 @@ def _script_form(entry: Operation) -> Representation:
         places[first[0].file] = {}
     for number, operation in enumerate(operations_of(entry)):
         for frame in author_frames(operation.location):
-            # The lines of the expression at a place; of a statement with a body the first.
+            # All lines of an expression; of a statement with a body the first.
             nodes = [each.node for each in expressions_at(frame.file, frame.line, frame.column)[:1]]
             last = max([frame.line, *[node.end_lineno or 0 for node in nodes if isinstance(node, ast.expr)]])
             for line in range(frame.line, last + 1):

@@ -1,4 +1,4 @@
-"""Which rules are on, and what programs are meant for: by words, and as the nearest pyproject.toml says
+"""Which rules are on, and what programs are meant for: by options, and by the nearest pyproject.toml
 (docs/tools/lint.md).
 
 The command line goes first: its `--select` and `--target` replace those of the file, its `--ignore` adds to them.  What
@@ -30,10 +30,10 @@ _NOT, _ALL, _GROUP, _PREFIX, _NAME = range(5)
 
 
 class LintSettings:
-    """What programs are looked at for.
+    """What to check programs for.
 
-    `select` replaces the rules that are on unless nobody says otherwise, `extend_select` adds to them, `ignore` takes
-    away.  `targets` are names of GPUs or architectures, `version` the oldest version that a program has to work with.
+    `select` replaces the default rules, `extend_select` adds to them, `ignore` removes some.  `targets` are names of
+    GPUs or architectures, `version` is the oldest version that a program has to work with.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LintSettings:
 
 
 def _is_on(rule: Rule, by_default: bool, words: Sequence[str], ignore: Sequence[str]) -> bool:
-    """Whether the words that name a rule most exactly select it."""
+    """Whether the options that name a rule most exactly select it."""
     selected = max([_exactness(word, rule) for word in words], default=_NOT)
     if by_default and rule.default:
         selected = max(selected, _ALL)
@@ -90,7 +90,7 @@ _LARGEST: Final = 1 << 22
 
 @dataclass(slots=True)
 class LintOptions:
-    """What was said, on a command line or in a file; None where nothing was."""
+    """The options of a command line or a file; None where one is not set."""
 
     select: Sequence[str] | None = None
     extend_select: Sequence[str] = ()
@@ -102,7 +102,7 @@ class LintOptions:
     """What the patterns of files are relative to."""
 
     def over(self, below: LintOptions) -> LintOptions:
-        """What holds where these options are said on top of others."""
+        """These options, on top of others."""
         return LintOptions(
             self.select if self.select is not None else below.select,
             [*below.extend_select, *self.extend_select],
@@ -134,7 +134,7 @@ _KINDS: Final[dict[str, tuple[type, str]]] = {
 
 
 def options_for(path: str, given: LintOptions, configuration: str = "") -> LintOptions:
-    """What holds for a file: what was given, on top of what its project says (or the file `configuration`)."""
+    """The options for a file: `given`, on top of those of its project (or of the file `configuration`)."""
     if configuration:
         return given.over(_read(configuration, True))
     folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
@@ -159,13 +159,13 @@ def _read(path: str, is_named: bool) -> LintOptions:
     """The options that a file states; `is_named` if the user named it."""
     try:
         with open(path, "rb") as file:
-            # No project says so much; a device would not end.
+            # More than any project needs; a device would never end.
             data = file.read(_LARGEST)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise OptionError(f"cannot read '{path}': {why}") from None
     options = LintOptions(folder=os.path.dirname(os.path.abspath(path)))
-    # A project that says nothing about this tool pays nothing for it.
+    # Parse the file only if it mentions this tool.
     for key, value in _table(data, path).items() if is_named or b"tileir" in data else ():
         about = f"'{key}' in [tool.tileir.lint] of '{path}' is"
         if key not in _KEYS:

@@ -1,7 +1,7 @@
 """What would remove a finding, as changes of the text it was read from.
 
-A fix names operations; `text_edits` finds where they stand, unless they say that they come from elsewhere (`loc(..)`).
-Every fix is safe: the program does the same with it, or what the finding says it was meant to do.
+A fix names operations; `text_edits` finds their text, unless their location is elsewhere (`loc(..)`).  Every fix is
+safe: the program does the same with it, or what its author meant according to the finding.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class WrittenText:
             cursor -= 2
 
     def _tokens_of(self, operation: Operation) -> range:
-        """The tokens of an operation without regions, up to the operation behind it; none if they are not known."""
+        """The tokens of an operation without regions, up to the operation after it; none if they are not known."""
         first = self._first_token(operation)
         last = self._first_token(operation.next) if not operation.regions else None
         return range(0) if first is None or last is None else range(first, last)
@@ -155,13 +155,13 @@ def applied(text: str, fixes: Sequence[list[TextEdit]]) -> tuple[str, int]:
             for edit in edits:
                 insort(taken, edit)
             count += 1
-    pieces: list[str] = []
+    parts: list[str] = []
     position = 0
     for start, end, new in taken:
-        pieces.extend([text[position:start], new])
+        parts.extend([text[position:start], new])
         position = end
-    pieces.append(text[position:])
-    return "".join(pieces), count
+    parts.append(text[position:])
+    return "".join(parts), count
 
 
 def _touches(taken: list[TextEdit], edit: TextEdit) -> bool:

@@ -71,7 +71,7 @@ def lint_module(
 def lint_steps(
     module: Operation, settings: LintSettings, scripts: Mapping[str, str] | None = None
 ) -> Generator[None, None, list[LintFinding]]:
-    """The same, a rule at a time: who has something else to do can do it in between."""
+    """The same, with a yield after each rule, so that the caller can do other work in between."""
     found: list[LintFinding] = []
     facts = Facts()
     subjects = [Subject(module, entry, facts, settings.targets, settings.version) for entry in functions(module)]
@@ -98,7 +98,7 @@ def lint_steps(
 
 
 def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[LintFinding]:
-    """From the top of the text to its end; those without a place come last, in the order of the program."""
+    """Findings by their position in the text; those without one come last, in the order of the program."""
     order: dict[Operation | None, int] = {operation: number for number, operation in enumerate(operations)}
 
     def key(finding: LintFinding) -> tuple[int, int, int, str]:
@@ -111,7 +111,7 @@ def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[Lin
 
 
 #
-# `// tileir: ignore[unused-value]: why`, in cuTile files with `#`.  One behind an operation is for its line, one on its
+# `// tileir: ignore[unused-value]: why`, in cuTile files with `#`.  One after an operation is for its line, one on its
 # own line for the line below, `ignore-file` for the whole file.
 
 _MARK: Final = "tileir:"
@@ -233,7 +233,7 @@ class FixedText:
 
 
 def fixed_text(text: str, read: Callable[[str], Operation | None], settings: LintSettings) -> FixedText:
-    """A text with its fixes made; `read` gives the verified program of a text, or None if it is none.
+    """A text with its fixes made; `read` returns the verified program of a text, or None if it is none.
 
     A round of fixes whose text is no longer a correct program is not made.
     """

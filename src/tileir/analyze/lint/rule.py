@@ -91,13 +91,13 @@ Check = Callable[[Subject], Iterable[LintFinding]]
 class Rule:
     """A rule, and the decorator of the function that finds where it applies, after which it is called.
 
-    `reason` says why it matters, `remedy` what to do; both are sentences.  `example` is two programs in one, as `diff`
+    `reason` is why it matters, `remedy` what to do; both are sentences.  `example` is two programs in one, as `diff`
     shows them: lines that begin with `-` are in the program with findings, each of whose lines ends in `// here`; lines
     that begin with `+` are in the one without; all others are in both.  Or it is a pair of programs.  The `return` and
-    the brace at the end are left out.  `targets` and `version` are those that the two are looked at for.  `for_scripts`
-    says whether the author of a script of cuTile or Triton can do something about what is found in the program that
-    is made of it, and `script_remedy` what, where `remedy` has terms of tile programs.  The function is called for
-    every kernel, with `per_module` once for every module.
+    the brace at the end are left out.  `targets` and `version` are the settings for both.  `for_scripts` is true if the
+    author of a cuTile or Triton script can act on a finding in the compiled program, and `script_remedy` is what to do,
+    where `remedy` has terms of tile programs.  The function is called for every kernel, with `per_module` for every
+    module.
     """
 
     group: str

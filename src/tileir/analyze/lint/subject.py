@@ -92,7 +92,7 @@ class Subject:
         return [each for declaration in declarations for each in self._by_declaration.get(declaration, ())]
 
     def places(self, access: Operation) -> list[Value]:
-        """The values that say where in memory an access goes: pointers, or a view and its indices."""
+        """The values that determine the address of an access: pointers, or a view and its indices."""
         leading = access.declaration.reads or access.declaration.writes
         values = access.operand_group(leading) if leading is not None else []
         return [*values, *access.index] if access.declaration in _VIEW_ACCESSES else values
@@ -127,7 +127,7 @@ class Subject:
         return self._nesting.get(block, (None, 0))[1]
 
     def is_inside(self, value: Value, loop: Operation) -> bool:
-        """Whether a value that something in a loop uses is made within it, anew in each round."""
+        """Whether a value that something in a loop uses is defined in the loop, and so in each iteration."""
         return self.depth(value.parent_block) > self.depth(loop.parent)
 
     @cached_property
@@ -136,9 +136,9 @@ class Subject:
         return list(dict.fromkeys([architecture_named(text) for text in self.targets])) or list(COMMON)
 
     def affected(self, gpus: list[Architecture]) -> list[Architecture]:
-        """Of the GPUs that something holds on, those that advice is given for.
+        """The GPUs to name in advice, from the GPUs to which it applies.
 
-        Without stated targets, these are all common GPUs or none: what is meant for one is not blamed for another.
+        Without stated targets, these are all common GPUs or none: a program for one gets no advice about others.
         """
         return gpus if self.targets or len(gpus) == len(COMMON) else []
 

@@ -9,7 +9,7 @@
    it verifies and if it was not tested before.  The first interesting candidate in order is the next best program,
    however many are tested at a time: the result depends on the program and on the test, not on timing.
    It keeps verdicts by the digest of the candidate, in memory and, on request, in a directory.
-4. Tests (candidate_tests.py) run a command, or ask a question in a child process; some are ready-made.
-   interest.py says what the command line of `tileir reduce` asks for, and why the original is not interesting.
+4. Tests (candidate_tests.py) run a command, or answer a question in a child process; some are ready-made.
+   interest.py makes the test for the command line of `tileir reduce`, and explains why the original is not interesting.
 5. contents.py reduces files that are no valid programs as text or as bytes.
 """

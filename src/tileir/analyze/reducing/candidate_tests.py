@@ -1,6 +1,6 @@
-"""Tests of candidates: a command is run on them, or a question is asked in a child process.
+"""Tests of candidates: a command runs on them, or a question is answered in a child process.
 
-A question is a function of a candidate that answers in words.  Whatever ends its process is only an answer.
+A question is a function from a candidate to a text.  If it ends its process, that is an answer as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tileir.processes.sandbox import address_space, limit_resource, may_fork
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
 
-# Of what a command prints so much is kept, to be shown when the original is not interesting.
+# The most characters of a command's output that are kept, for the error about an original that is not interesting.
 _SHOWN = 4000
 
 
@@ -47,9 +47,9 @@ class Ended(NamedTuple):
 
 @dataclass(eq=False)
 class CommandTest(Generic[Subject]):
-    """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one.
+    """The test of a search: a command runs on every candidate, and `judge` decides whether its end is interesting.
 
-    `write` gives the contents of a file, or None for what cannot be written.  Any number of threads may test.
+    `write` returns the contents of a file, or None for what cannot be written.  Any number of threads may test.
     """
 
     words: list[str]
@@ -105,15 +105,15 @@ Question = Callable[[Subject], str]
 DIED: Final = "died: "
 TOOK_TOO_LONG: Final = "took too long"
 RAISED: Final = "raised: "
-"""What the answers begin with that no question gives."""
+"""Prefixes of answers that no question returns."""
 _MEMORY: Final = 16 << 30
-"""Of address space, beyond what this process has: a GPU's driver reserves more than that."""
+"""Address space beyond that of this process: a GPU's driver reserves more than that."""
 _LONGEST: Final = 1 << 16
 
 
 @dataclass(eq=False)
 class ObservationTest(Generic[Subject]):
-    """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
+    """The test of a search: a child answers a question, and `judge` decides whether the answer is interesting."""
 
     question: Question[Subject]
     judge: Callable[[str], bool]
@@ -126,7 +126,7 @@ class ObservationTest(Generic[Subject]):
 
     def observe(self, candidate: Subject) -> str:
         if not (CAN_FORK and may_fork()):
-            return _asked(self.question, candidate)
+            return _answer_of(self.question, candidate)
         answers: list[str] = []
 
         def handle(content: bytes) -> bool:
@@ -157,24 +157,24 @@ class ObservationTest(Generic[Subject]):
 
 
 def _answer(question: Callable[[Any], str], candidate: object) -> None:
-    """Ask the question, in the child, and report the answer."""
+    """Compute the answer, in the child, and report it."""
     limit_resource("RLIMIT_AS", address_space() + _MEMORY)
     faulthandler.disable()
-    report({"answer": _asked(question, candidate)[:_LONGEST]})
+    report({"answer": _answer_of(question, candidate)[:_LONGEST]})
 
 
-def _asked(question: Callable[[Any], str], candidate: object) -> str:
+def _answer_of(question: Callable[[Any], str], candidate: object) -> str:
     try:
         return question(candidate)
     except Exception as error:
         return f"{RAISED}{type(error).__name__}: {error}"
 
 
-# --- ready-made questions: what a check says of a program, what passes and engines do with it ---
+# --- ready-made questions: what a check reports about a program, what passes and engines do with it ---
 
 FINE: Final = "fine"
 REPORTS: Final = "reports: "
-"""An error in words for the user, which is no crash."""
+"""A reported error, which is no crash."""
 CRASHED: Final = "crashed: "
 """An exception that no user should see."""
 DIFFERENT: Final = "results differ"
@@ -182,7 +182,7 @@ GONE: Final = "there is no such kernel"
 
 
 def ask_check(program: Program) -> str:
-    """What the verifier says."""
+    """The messages of the verifier."""
     context = VerifyContext()
     verify_operation(program.module, context)
     messages = [diagnostic.message for diagnostic in context.diagnostics]
@@ -197,7 +197,7 @@ def ask_contents(data: bytes) -> str:
 
 
 def ask_passes(pipeline: str) -> Question[Program]:
-    """What becomes of a pipeline of passes."""
+    """How a pipeline of passes ends."""
 
     def question(program: Program) -> str:
         from tileir.passes.pipeline import run_passes
@@ -208,13 +208,13 @@ def ask_passes(pipeline: str) -> Question[Program]:
 
 
 def ask_engine(engine: str, words: LaunchDescription) -> Question[Program]:
-    """What becomes of a launch on an engine."""
-    # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
+    """How a launch on an engine ends."""
+    # Exact: otherwise engines may sum in different orders, which is no difference.
     return lambda program: _outcome(lambda: _launch(program, engine, words, exact=True))[0]
 
 
 def ask_difference(first: str, second: str, words: LaunchDescription) -> Question[Program]:
-    """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
+    """Whether a launch returns other bits on another engine, and the sanitizer's findings then."""
 
     def question(program: Program) -> str:
         import numpy
@@ -229,8 +229,8 @@ def ask_difference(first: str, second: str, words: LaunchDescription) -> Questio
             return FINE
         if expected != found:
             # How they ended, without what depends on the program.
-            heads = ["runs" if ended == FINE else ended.partition(":")[0] for ended in (expected, found)]
-            return f"{first} {heads[0]}, {second} {heads[1]}"
+            outcomes = ["runs" if ended == FINE else ended.partition(":")[0] for ended in (expected, found)]
+            return f"{first} {outcomes[0]}, {second} {outcomes[1]}"
         pairs = [(a, b) for a, b in zip(before, after, strict=True) if isinstance(a, numpy.ndarray)]
         if all(same_bits(a, b).all() for a, b in pairs):
             return FINE
@@ -240,7 +240,7 @@ def ask_difference(first: str, second: str, words: LaunchDescription) -> Questio
 
 
 def same_difference(answer: str, original: str) -> bool:
-    """Whether an answer says what the original one does, with no findings that the original has not."""
+    """Whether an answer is the same as the original one, with no findings that the original has not."""
     head, _, findings = answer.partition("; findings: ")
     original_head, _, original_findings = original.partition("; findings: ")
     return head == original_head != FINE and set(findings.split(",")) <= {"", *original_findings.split(",")}
@@ -252,12 +252,12 @@ def is_crash(answer: str) -> bool:
 
 
 def kind_of_crash(answer: str) -> str:
-    """A crash without the words that depend on the program."""
+    """A crash without the parts that depend on the program."""
     return ":".join(answer.split(":")[:2])
 
 
 def _outcome(work: Callable[[], Any]) -> tuple[str, Any]:
-    """How some work ended, in words, and its result."""
+    """How some work ended, as an answer, and its result."""
     try:
         return FINE, work()
     except _Gone:

@@ -15,11 +15,11 @@ from tileir.analyze.reducing.search import Change, Kind, Search
 from tileir.bytecode import MAGIC, is_bytecode
 
 _WORD: Final = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"\s*|[\w.$-]+\s*|\s+|.\s*", re.DOTALL)
-"""A word with the blanks behind it."""
+"""A word with the blanks after it."""
 _MOST_BYTES: Final = 1 << 14
-"""Of longer files not every byte is tried by itself."""
+"""The longest file of which every single byte is tried."""
 _MOST_WORDS: Final = 64
-"""Words are removed in chunks of at most so many: lines come before."""
+"""The largest chunk of words to remove; whole lines come before."""
 
 Changes = Sequence[Change[bytes]]
 

@@ -80,7 +80,7 @@ def _inline_branch(branch: Operation, number: int) -> bool:
         last.set_operands([])
         branch.replace_with(values)
         return True
-    # It ends the block around it: what comes behind is never reached.
+    # It ends the block around it: what comes after is never reached.
     last.detach()
     operations = outer.operations
     for each in operations[operations.index(branch) + 1 :]:
@@ -150,7 +150,7 @@ def _drop(
 
 
 def _drop_carried(operation: Operation, number: int, carried: _Carried) -> bool:
-    """Drop a carried value: its initial value takes its place, or whatever replaces a result."""
+    """Drop a carried value: its initial value replaces it, or whatever replaces a result."""
     if carried.initial is not None:
         operand, argument = [first + number for first in carried.initial]
         initial = operation.operands[operand]

@@ -37,7 +37,7 @@ class Interest(NamedTuple):
 
 
 def command(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
-    """A command that ends as `judge` says."""
+    """A command that ends as `judge` accepts."""
     ends: list[Ended] = []
 
     def kept(ended: Ended) -> bool:
@@ -79,18 +79,18 @@ def answer(
 ) -> Interest:
     """What crashes as the original does, or prints a message."""
     if message is None:
-        same = lambda told, first: is_crash(first) and kind_of_crash(told) == kind_of_crash(first)  # noqa: E731
+        same = lambda text, first: is_crash(first) and kind_of_crash(text) == kind_of_crash(first)  # noqa: E731
         return _observed(question, f"{about} crashes", "nothing crashes", same, original, timeout)
     missed = f"what is printed does not have '{harmless(message)}'"
-    same = lambda told, _: message in told  # noqa: E731
+    same = lambda text, _: message in text  # noqa: E731
     return _observed(question, f"{about} prints {message}", missed, same, original, timeout)
 
 
 def check(message: str, original: Program | None, timeout: float) -> Interest:
     """A program whose check prints a message."""
     missed = f"a check does not print '{harmless(message)}'"
-    found = _observed(ask_check, f"check prints {message}", missed, lambda told, _: message in told, original, timeout)
-    return found._replace(contents=ObservationTest(ask_contents, lambda told: message in told, timeout))
+    found = _observed(ask_check, f"check prints {message}", missed, lambda text, _: message in text, original, timeout)
+    return found._replace(contents=ObservationTest(ask_contents, lambda text: message in text, timeout))
 
 
 def difference(
@@ -109,9 +109,9 @@ def _observed(
     original: Program | None,
     timeout: float,
 ) -> Interest:
-    """What has the same answer as the original; `missed` says what is wrong if that has none."""
+    """What has the same answer as the original; `missed` is the error if the original has no such answer."""
     first = ""
-    test: ObservationTest[Program] = ObservationTest(question, lambda told: same(told, first), timeout)
+    test: ObservationTest[Program] = ObservationTest(question, lambda text: same(text, first), timeout)
     if original is not None:
         first = test.observe(original)
     return Interest(test, None, about, lambda: [missed if first == FINE else f"{missed}: {harmless(first)}"])

@@ -213,7 +213,7 @@ class ProgramFile:
 
 Weight = tuple[int, int, int, int, int]
 
-# A text is cut here: what is longer is not simpler by its end.
+# Longer texts are cut off: their ends do not make a program simpler.
 _LONGEST: Final = 1 << 12
 _DIGITS: Final = re.compile("[0-9]+")
 

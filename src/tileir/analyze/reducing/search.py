@@ -23,7 +23,7 @@ Subject = TypeVar("Subject")
 Change = Callable[[], Optional[Subject]]  # noqa: UP045
 """Makes a candidate, or None where an edit does not apply."""
 Test = Callable[[Subject], bool]
-"""Says whether a candidate is interesting.  With a method `cancel` it can be ended and raises `Cancelled`."""
+"""Whether a candidate is interesting.  A test with a method `cancel` can be ended and raises `Cancelled`."""
 
 
 class NotInterestingError(TileIRError):
@@ -102,7 +102,7 @@ class Verdicts:
             self._file.write(b"%s %d\n" % (digest.hex().encode(), verdict))
 
     def save_best(self, data: bytes) -> None:
-        """Keep the best program so far where a user finds it; in memory there is no such place."""
+        """Save the best program so far in the directory, if there is one."""
         if self._directory is not None:
             write_file(os.path.join(self._directory, "best"), data)
 
@@ -169,7 +169,7 @@ class Search(Generic[Subject]):
             self._progress(self)
 
     def _first(self, changes: Sequence[Change[Subject]], position: int) -> tuple[int, Subject] | None:
-        """The first change from a position on that gives an interesting candidate."""
+        """The first change from a position on that makes an interesting candidate."""
         waiting: deque[tuple[int, Subject, bytes, Future[bool] | None]] = deque()
         candidates = self._candidates(changes, position)
         while True:

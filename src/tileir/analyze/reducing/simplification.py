@@ -20,7 +20,7 @@ from tileir.ir.types import IntegerType, Type
 from tileir.ir.values import Value
 
 _MOST_VALUES: Final = 4
-"""So many values are tried for an operand."""
+"""The most values that are tried for an operand."""
 _NUMBERS: Final = (0, 1, -1)
 """The last has a sign, and all bits set."""
 _STRUCTURAL: Final = ("function_type", "sym_name")

@@ -6,6 +6,6 @@
                      well-defined; `Bits`, where all choices come from
 
 The rest are statements, by what they exercise: `arithmetic.py`, `conversions.py`, `reductions.py`, ..
-A statement appends one operation and whatever it needs, or gives up.  `docs/tools/smith.md` says what is never made,
+A statement appends one operation and whatever it needs, or fails.  `docs/tools/smith.md` lists what is never made,
 and why.
 """

@@ -1,7 +1,7 @@
 """Statements of arithmetic, element by element: integers, floats, comparisons, choices, and functions.
 
-The dialect does not say how many bits of functions are right.  Programs look at their results only through comparisons
-that every reasonable approximation answers alike: of functions of small integers with a number that is far from all of
+The dialect does not define the accuracy of functions.  Programs use their results only in comparisons that every
+reasonable approximation decides the same way: of functions of small integers with a number that is far from all of
 their values.
 """
 
@@ -103,7 +103,7 @@ def _compare_integers(writer: Writer) -> None:
 
 
 def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, object]:
-    """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
+    """A rounding mode that defines every bit, and sometimes the flushing of subnormal numbers to zero."""
     is_set = writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25)
     mode = writer.bits.choice(_IEEE_MODES) if is_set else None
     flushes = tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15)
@@ -122,7 +122,7 @@ def _float_operation(writer: Writer, declaration: OperationDeclaration) -> None:
 
 
 def _approximate(writer: Writer, declaration: OperationDeclaration) -> None:
-    """A quotient or a root in a mode that asks for speed, of numbers that are neither large nor small."""
+    """A quotient or a root in an approximate mode, of numbers that are neither large nor small."""
     shape = writer.some_shape()
     operands = [writer.clamped(writer.want(shape, F32), 0.25, 8.0) for _ in declaration.operands]
     modes = ("approx", "full") if declaration is ops.DIVF else ("approx",)

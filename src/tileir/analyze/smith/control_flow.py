@@ -1,6 +1,6 @@
 """Statements with regions: branches and loops that end, with values and the order of memory passed through them.
 
-And what a program says about itself, all of it true: asserts, assumptions, sizes of the grid, what it prints.
+Also what a program states about itself, all of it true: asserts, assumptions, sizes of the grid, what it prints.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _types(writer: Writer, scopes: list[Scope] | None = None) -> list[TileType]:
     return [writer.bits.recent(known) for _ in range(count if known else 0)]
 
 
-def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
+def _values_of(writer: Writer, types: list[TileType]) -> list[Tile]:
     """Values to pass on, mostly those that were computed here."""
     found: list[Tile] = []
     for type in types:
@@ -64,7 +64,7 @@ def _if(writer: Writer) -> None:
     for scope, after in branches[leaves:]:
         writer.states = after
         writer.scopes.append(scope)
-        tiles = _wanted(writer, types)
+        tiles = _values_of(writer, types)
         yielded.append(tiles)
         writer.op(ops.YIELD, [*tiles, *[writer.token(memory) for memory in touched]])
         writer.scopes.pop()
@@ -83,7 +83,7 @@ def _end(writer: Writer, is_break: bool = False) -> None:
     values: list[Value | Tile] = []
     if loop.counter is not None and not is_break:
         values.append(writer.apply(ops.ADDI, loop.counter, writer.constant((), I32, 1)))
-    values += _wanted(writer, loop.results if is_break else loop.carried)
+    values += _values_of(writer, loop.results if is_break else loop.carried)
     values += [writer.token(memory) for memory in writer.memories]
     writer.op(ops.BREAK if is_break else ops.CONTINUE, values)
 
@@ -91,7 +91,7 @@ def _end(writer: Writer, is_break: bool = False) -> None:
 @contextmanager
 def _inside_loop(writer: Writer, first: Type, carried: list[TileType]) -> Iterator[tuple[Block, list[Value]]]:
     """Write into the block of a loop, its carried values in sight; with what those begin with."""
-    initial = [tile.value for tile in _wanted(writer, carried)]
+    initial = [tile.value for tile in _values_of(writer, carried)]
     initial += [writer.token(memory) for memory in writer.memories]
     block = Block([first, *carried, *[TOKEN] * len(writer.memories)])
     with writer.inside(block):
@@ -177,7 +177,7 @@ TERMINATORS = (
 
 
 def _assert(writer: Writer) -> None:
-    """That a value is within what is known of it."""
+    """Assert the known bounds of a value."""
     tile = writer.below(writer.some(writer.integers), 16)
     limit = writer.constant(tile.shape, tile.element, tile.high)
     writer.op(ops.ASSERT, writer.compare("less_than_or_equal", tile, limit), "within bounds")

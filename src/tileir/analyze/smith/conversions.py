@@ -25,7 +25,7 @@ def _signedness(signed: bool) -> str:
 
 
 def known_in(writer: Writer, elements: Sequence[Type]) -> list[Type]:
-    """Those that the version has."""
+    """The element types that the version has."""
     return [element for element in elements if ELEMENT_SINCE.get(element, V13_1) <= writer.version]
 
 
@@ -71,7 +71,7 @@ def _integer_to_float(writer: Writer) -> None:
 
 
 def _float_to_integer(writer: Writer) -> None:
-    """Of numbers in range: others are undefined, unless the conversion saturates."""
+    """Convert numbers in range: others are undefined, unless the conversion saturates."""
     source = writer.some(writer.floats)
     target = writer.bits.choice(INTEGERS)
     signed = writer.bits.chance(60)
@@ -159,7 +159,7 @@ def _any_tile(writer: Writer, least_rank: int = 0) -> Tile:
 def _iota(writer: Writer) -> None:
     element = writer.bits.choice(writer.integers)
     count = min(writer.bits.choice((1, 2, 4, 8, 16, 32, 64, 128)), 64)
-    # Lanes that come by another way are kept; this is the operation that was asked for.
+    # `Writer.lanes` reuses earlier ones; this statement always adds the operation.
     writer.know(Tile(writer.value(ops.IOTA, tile_type((count,), element)), 0, count - 1))
 
 

@@ -2,7 +2,7 @@
 
 No order changes the outcome of atomics.  On memory of the tile block's own every element is met once, so the old values
 are known.  In arrays that all tile blocks share an element has one way to be combined, which is commutative and exact,
-and nobody looks at the old values.
+and no statement uses the old values.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerTyp
 from tileir.ir.versions import RELEASED, Version, version_named, version_text
 
 SMITH_STREAM = 1
-"""Which programs the seeds stand for: another number where a seed gives another program than before."""
+"""The version of the map from seeds to programs: it changes when a seed makes another program."""
 DEFAULT_SIZE = 80
 _ENTRY: Attribute = string_attribute("kernel")
 # The name that a module has when it is read from bytecode, which keeps none.
@@ -39,7 +39,7 @@ _TARGETS = ("sm_90", "sm_100", "sm_107")
 
 
 class Family(NamedTuple):
-    """What the statements of a program are drawn from; one that is there n times is drawn n times as often."""
+    """The statements that a program is drawn from; one that is listed n times is drawn n times as often."""
 
     name: str
     summary: str
@@ -146,8 +146,8 @@ class SmithProgram:
         expected, found = self.results(), arrays_of(results)
         if len(found) != len(expected):
             return f"{len(found)} arrays where {len(expected)} are expected"
-        for array, (number, wanted) in zip(found, expected, strict=True):
-            if difference := first_difference(array, wanted, self.tolerances.get(number)):
+        for array, (number, correct) in zip(found, expected, strict=True):
+            if difference := first_difference(array, correct, self.tolerances.get(number)):
                 return f"argument {number}{difference}"
         return None
 
@@ -159,24 +159,24 @@ def arrays_of(arguments: Sequence[Any]) -> list[Any]:
     return [argument for argument in arguments if hasattr(argument, "dtype") and argument.shape]
 
 
-def first_difference(found: Any, wanted: Any, tolerance: float | None = None) -> str | None:
+def first_difference(found: Any, correct: Any, tolerance: float | None = None) -> str | None:
     import numpy
 
     from tileir.execute.array_difference import near, same_bits
 
     array = numpy.asarray(found)
-    if array.shape != wanted.shape or array.dtype != wanted.dtype:
-        return f" is {array.dtype}{list(array.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
-    same = same_bits(array, wanted)
+    if array.shape != correct.shape or array.dtype != correct.dtype:
+        return f" is {array.dtype}{list(array.shape)}, expected {correct.dtype}{list(correct.shape)}"
+    same = same_bits(array, correct)
     if tolerance is not None:
-        same |= near(array.astype(numpy.float64), wanted.astype(numpy.float64), tolerance, tolerance)
+        same |= near(array.astype(numpy.float64), correct.astype(numpy.float64), tolerance, tolerance)
     places = numpy.flatnonzero(~same)
     if not places.size:
         return None
     place = int(places[0])
-    values = [one.reshape(-1)[place : place + 1] for one in (array, wanted)]
+    values = [one.reshape(-1)[place : place + 1] for one in (array, correct)]
     shown = [f"{one[0]} ({one.view(f'u{one.itemsize}')[0]:#x})" for one in values]
-    return f"[{place}] is {shown[0]}, expected {shown[1]}; {places.size} of {wanted.size} differ"
+    return f"[{place}] is {shown[0]}, expected {shown[1]}; {places.size} of {correct.size} differ"
 
 
 TOLERANCES: dict[Type, float] = {F64: 1e-9, F32: 1e-4, F16: 1e-2, BF16: 5e-2}

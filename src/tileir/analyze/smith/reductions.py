@@ -1,4 +1,4 @@
-"""Statements of reductions, scans and matrix products whose result does not depend on the order of their sums.
+"""Statements of reductions, scans and matmuls whose result does not depend on the order of the additions.
 
 The dialect leaves the order open, so combinations are associative and commutative in every bit: of integers, of the
 larger and the smaller, of the first position of the largest, and of float sums that do not round.
@@ -108,7 +108,7 @@ def _first_of_the_largest(writer: Writer, declaration: OperationDeclaration) -> 
 
     identities = [float("-inf") if floating else range_of(tile.element)[0], range_of(I32)[1]]
     value, place = _aggregate(writer, declaration, [tile, places], axis, identities, body)
-    # Both zeros compare equal: its place decides which of them comes out, and both orders agree.
+    # Both zeros compare equal: the position decides which of them comes out, and both orders agree.
     writer.know(Tile(value))
     writer.know(Tile(place, 0, tile.shape[axis] - 1))
 
@@ -121,10 +121,10 @@ def _any(writer: Writer, declaration: OperationDeclaration) -> None:
 REDUCTIONS = (*statements(_any, ops.REDUCE, ops.SCAN),)
 
 
-# Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
+# Operands of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
 # bits that tensor cores keep of a sum of f8.
 _FACTOR, _ACCUMULATOR = 3, 255
-# Types of factors and sums.
+# Types of operands and accumulators.
 _PAIRS = [
     [FLOAT_TYPES[name] for name in names.split()]
     for names in (
@@ -132,7 +132,7 @@ _PAIRS = [
         "f8E4M3FN f16",
     )
 ]  # fmt: skip
-# Types of factors and scales, and how many factors have one scale.
+# Types of operands and scales, and how many elements share one scale.
 _SCALED = [
     ([FLOAT_TYPES[name] for name in names.split()], block)
     for names, block in (

@@ -1,7 +1,7 @@
 """Random choices; a value of a program and what is known of it: bounds of integers, whether floats may be NaN.
 
 What the dialect leaves undefined or open depends on values: a division by zero, a shift that is too far, the bits of a
-NaN, the order of a sum that rounds.  Statements ask for values of which enough is known, or add the operations that
+NaN, the order of a sum that rounds.  Statements request values of which enough is known, or add the operations that
 make sure of it.
 
 Without a path of tokens two accesses of one tile block have no order.  Every read of memory comes after the last write,
@@ -74,7 +74,7 @@ class Bits:
 
 Shape = tuple[int, ...]
 
-# What there is arithmetic of, and what is converted to and from.
+# The types of arithmetic and of conversions.
 INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
 FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
 _SMALL = ("tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
@@ -82,8 +82,8 @@ SMALL_FLOATS: tuple[Type, ...] = tuple([FLOAT_TYPES[name] for name in _SMALL])
 
 
 class Tile:
-    """A tile.  `low` and `high` are bounds: of an integer, read as signed (an i1 as 0 or 1); of a float only where
-    `whole` says that all its elements are integers, none of them -0.0."""
+    """A tile.  `low` and `high` are bounds: of an integer, read as signed (an i1 as 0 or 1); of a float only if
+    `whole` is set: all its elements are integers then, none of them -0.0."""
 
     def __init__(
         self, value: Value, low: int | None = None, high: int | None = None, numeric: bool = True, whole: bool = False

@@ -55,7 +55,7 @@ def _view(writer: Writer, declaration: OperationDeclaration) -> _View:
     steps = tile
     if declaration is ops.MAKE_STRIDED_VIEW:
         steps = tuple([bits.choice((1, extent, extent, max(1, extent // 2))) for extent in tile])
-    # As many tiles as `counts` says: the last one begins inside, and may end outside.
+    # `counts` tiles: the last one begins inside, and may end outside.
     shorter = tuple([bits.below(step) if bits.chance(30) else 0 for step in steps])
     extents = [0] * len(tile)
     for place, axis in enumerate(axes):
@@ -126,7 +126,7 @@ def _store_view(writer: Writer) -> None:
 
 
 def _sizes(writer: Writer, declaration: OperationDeclaration, of: Value, sizes: Shape) -> None:
-    """Ask for sizes that are known here."""
+    """Read sizes that are known here."""
     values = writer.op(declaration, of, type=writer.bits.choice((I32, I64))).results
     for value, size in zip(values, sizes, strict=True):
         writer.know(Tile(value, size, size))

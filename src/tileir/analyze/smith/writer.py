@@ -57,7 +57,7 @@ def statements(build: Callable[..., None], *declarations: OperationDeclaration) 
 
 
 class Loop(NamedTuple):
-    """A loop around: the types of what it carries and gives, its counter where it is no `for`."""
+    """An enclosing loop: the types of its carried values and its results, its counter where it is no `for`."""
 
     carried: list[TileType]
     results: list[TileType]
@@ -89,7 +89,7 @@ class Writer:
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
         self.blocks: int = prod(grid)
-        # In the words of `tileir run --arg`, one for each parameter.
+        # In the syntax of `tileir run --arg`, one for each parameter.
         self.arguments: list[str] = []
         self.entry: Block = Block()
         self.scopes: list[Scope] = [Scope(self.entry)]
@@ -160,11 +160,11 @@ class Writer:
         return self.op(declaration, *arguments, **named).results[0]
 
     def apply(self, declaration: OperationDeclaration, *arguments: object, **named: object) -> Tile:
-        """A result of which nothing is known yet, and no statement hears."""
+        """A result about which nothing is known, and which other statements do not use."""
         return Tile(self.value(declaration, *arguments, **named), numeric=False)
 
     def compare(self, predicate: str, left: Tile, right: Tile, how: str = "") -> Tile:
-        """A comparison: signed or ordered, unless `how` says otherwise."""
+        """A comparison: signed or ordered, unless `how` names another one."""
         comparison, usual = (ops.CMPF, "ordered") if isinstance(left.element, FloatType) else (ops.CMPI, "signed")
         return Tile(self.value(comparison, left, right, predicate, how or usual))
 
@@ -180,7 +180,7 @@ class Writer:
         return tile
 
     def keep(self, key: object, make: Callable[[], Tile]) -> Tile:
-        """What has the same value wherever it is asked for is made once, and again where that is out of sight."""
+        """The value for a key: made once, and again where that one is not visible."""
         for scope in reversed(self.scopes):
             if key in scope.kept:
                 return scope.kept[key]
@@ -270,7 +270,7 @@ class Writer:
         return [*self.integers, *self.floats, I32]
 
     def compared(self, shape: Shape) -> Tile:
-        """Booleans that nobody knows before the launch."""
+        """Booleans that are unknown before the launch."""
         element = self.bits.choice([*self.integers, I32])
         tiles = self.want(shape, element), self.want(shape, element)
         return self.know(self.compare(self.bits.choice(("less_than", "equal", "greater_than", "not_equal")), *tiles))
@@ -386,7 +386,7 @@ class Writer:
         return self.below(self.bits.recent(known), count)
 
     def loaded(self, shape: Shape, element: Type) -> Tile:
-        """What is in an array that nobody writes."""
+        """The contents of an array that is only read."""
         pointers = self.pointers(self.input(element), self.places(shape, INPUT))
         return Tile(self.value(ops.LOAD_PTR_TKO, pointers, *self.maybe_masked(shape, element, 25)))
 

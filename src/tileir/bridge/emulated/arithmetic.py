@@ -2,7 +2,7 @@
 
 torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf16.  So operands of these types are
 converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
-torch's flags ask for TF32, operands in f32 are rounded to it first, and gradients when they come back.
+torch's flags enable TF32, operands in f32 are rounded to it first, and gradients when they come back.
 
 `torch.autocast("cuda")` casts the arguments of functions on PyTorch's lists for CUDA operators.  torch casts by the
 device of a tensor, which is the CPU here, so it is done where functions are called.  What they call themselves is not
@@ -43,7 +43,7 @@ _ADDED: Final = {
     "bilinear": (3, "bias"),
     "scaled_dot_product_attention": (3, "attn_mask"),
 }
-"""An argument, by position and name, that is added to a product and no factor of it."""
+"""An argument, by position and name, that is added to the result of a matmul and is no operand of it."""
 
 _computed: Final[list[bool]] = []
 """Not empty once a product was computed here."""
@@ -54,7 +54,7 @@ _NOTE: Final = (
 
 
 def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
-    """What the function gives; NotImplemented where the CPU's own function is as good."""
+    """The result of the function; NotImplemented where the CPU's own function is as good."""
     found = {tensor.dtype for tensor in tensors_in((arguments, keywords)) if tensor.dtype.is_floating_point}
     dtype = found.pop() if len(found) == 1 else None
     if dtype is not None and keywords.get("out_dtype") is dtype:
@@ -64,7 +64,7 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     is_half = dtype in _HALF
     is_in_place = function.__name__ == f"{name}_"
     out = arguments[0] if is_in_place else keywords.get("out")
-    if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
+    if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _uses_tf32(name))):
         return NotImplemented
     if out is not None and out.dtype is not dtype:
         return NotImplemented
@@ -101,10 +101,10 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
     return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
 
 
-def _asks_for_tf32(name: str) -> bool:
+def _uses_tf32(name: str) -> bool:
     cudnn: Any = torch.backends.cudnn
     flags = getattr(cudnn, "conv", cudnn) if name in _CONVOLUTIONS else torch.backends.cuda.matmul
-    # torch 2.9 brought the first, and refuses to read the second once the first is set.
+    # torch 2.9 added the first, and refuses to read the second once the first is set.
     precision = getattr(flags, "fp32_precision", None)
     return bool(flags.allow_tf32 if precision is None else precision == "tf32")
 
@@ -126,7 +126,7 @@ _ATTENTION: Final[Any] = torch.nn.functional.scaled_dot_product_attention
 
 
 def _attention(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
-    """On the CPU there is no cuDNN, nor some other kernels that a script may ask for: any other gives the same."""
+    """Attention by any kernel: a script may request cuDNN or others that the CPU lacks, whose results are the same."""
     try:
         result = _accumulated(_ATTENTION.__name__, function, arguments, keywords)
         return function(*arguments, **keywords) if result is NotImplemented else result
@@ -178,11 +178,11 @@ _OWNERS: Final = (torch, torch.linalg, torch.special, torch.nn.functional, Tenso
 
 
 def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
-    """What the function returns for arguments of the type that its list asks for."""
+    """The result of the function for arguments cast to the type that its list requires."""
     if torch.is_autocast_enabled("cuda"):
         if name == _REFUSED:
             raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
-        # Who asks for a type of the result, or gives a tensor for it, has its way.
+        # No cast for a call that names the type of the result, or passes a tensor for it.
         values = (*arguments, *keywords.values())
         if keywords.get("out") is None and not any(type(each) is torch.dtype for each in values):
             arguments, keywords = _cast_arguments(name, (arguments, keywords))

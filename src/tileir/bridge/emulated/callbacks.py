@@ -21,7 +21,7 @@ from tileir.execute.errors import EmulationError
 
 
 def _in_mode(function: Any, on_device: Callable[..., Any]) -> Any:
-    """A function that torch calls, run within the mode; its arguments are of the device where `on_device` says so."""
+    """A function that torch calls, run within the mode; its arguments are on the device if `on_device` returns true."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
@@ -42,7 +42,7 @@ def _register(register: Any, tensor: Any, hook: Any) -> Any:
 
 
 def _set_up_hooks(original: Any, self: Any, outputs: Any) -> Any:
-    """Of a module, for its backward pass: `outputs` are those of its forward pass."""
+    """Set up the backward hooks of a module: `outputs` are those of its forward pass."""
     here = emulated.any_on_device(outputs)
     for name in ("user_hooks", "user_pre_hooks"):
         setattr(self, name, [_in_mode(hook, lambda *_: here) for hook in getattr(self, name)])

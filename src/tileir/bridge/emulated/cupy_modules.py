@@ -1,7 +1,7 @@
 """CuPy's interface over NumPy: `cupy.ndarray`, and the modules `cupy`, `cupy.random` and others.
 
 An array holds one of NumPy and is none: as with CuPy, NumPy's functions give CuPy's arrays, arrays of NumPy do not mix
-with it, and nothing converts it without being asked.
+with it, and every conversion is explicit.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def made(array: Any) -> Any:
 
 
 def wrapped(value: Any) -> Any:
-    """What NumPy gave, with arrays of the device for its arrays and numbers."""
+    """A result of NumPy, with arrays of the device for its arrays and numbers."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return made(numpy.asarray(value))
     if isinstance(value, (tuple, list)):
@@ -272,7 +272,7 @@ _OF_BOTH: Final = frozenset({"empty", "empty_like", "full_like", "ones_like", "z
 
 
 class _Module(ModuleType):
-    """Some names, and those of a module of NumPy's, `model`, made when they are first asked for."""
+    """Some names, and those of a module of NumPy's, `model`, each made on first use."""
 
     def __init__(self, name: str, model: Any, names: dict[str, Any]) -> None:
         super().__init__(name, f"{name}, met with NumPy by tileir.emulate.")
@@ -347,7 +347,7 @@ def get_array_module(*arguments: Any) -> Any:
 
 
 class Generator:
-    """Of random numbers: NumPy's numbers on the device."""
+    """A generator of random numbers: NumPy's numbers on the device."""
 
     def __init__(self, model: Any) -> None:
         self._model: Any = model

@@ -150,13 +150,13 @@ def extent_of(tensor: Any) -> Extent | None:
 
 _GIB: Final = 1 << 30
 _OF_THE_HOST: Final = re.compile(r"DefaultCPUAllocator: (not enough|can't allocate) memory")
-"""What torch says of the memory of the host: it depends on how it was built."""
+"""torch's message about memory of the host: it depends on how torch was built."""
 
 
 def _check_memory(arguments: Arguments, keywords: Keywords) -> None:
     """Refuse a tensor that is larger than the memory of the GPU, or than what this machine has left.
 
-    The system gives out memory that it does not have, and ends processes that use it.
+    The system grants memory that it does not have, and ends processes that use it.
     """
     first = arguments[0] if arguments else keywords.get("size")
     try:
@@ -199,7 +199,7 @@ _MIXING: Final = frozenset(
 """Functions that take tensors of several devices, or only look at the shape of the second."""
 _INDEXING: Final = frozenset({Tensor.__getitem__, Tensor.__setitem__})
 _SIZED: Final = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn, torch.full})
-"""Functions that are told how large a tensor to make, before all else."""
+"""Functions whose arguments are the size of the tensor to make."""
 
 
 class DeviceMode(TorchFunctionMode):  # type: ignore[misc]
@@ -317,7 +317,7 @@ def _made(function: Any, arguments: Arguments, keywords: Keywords, device: Any) 
 
 
 def _allocated(function: Any, result: Any) -> Any:
-    """The result of a function, of which the sanitizer is told if nobody has written to it."""
+    """The result of a function, which the sanitizer learns of if its memory is uninitialized."""
     if WATCHED and "empty" in getattr(function, "__name__", ""):
         note_allocation(extent_of(result))
     return result

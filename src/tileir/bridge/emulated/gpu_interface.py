@@ -22,7 +22,7 @@ def current_gpu() -> Gpu:
 
 
 def properties() -> list[tuple[str, str, str, Any]]:
-    """Of each property the name in torch, in CuPy, in CuPy's `Device.attributes`, and the value."""
+    """For each property its name in torch, in CuPy, in CuPy's `Device.attributes`, and its value."""
     gpu = current_gpu()
     threads, optin, shared = gpu.limits.threads, gpu.limits.shared_memory_per_block, gpu.limits.shared_memory
     return [
@@ -53,7 +53,7 @@ def properties() -> list[tuple[str, str, str, Any]]:
 
 
 def nothing(*arguments: Any, **keywords: Any) -> None:
-    """In the place of functions that have no effect here."""
+    """Replaces functions that have no effect here."""
 
 
 def refusing(name: str, advice: str) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ class Runtime(ModuleType):
         raise EmulationError(f"{self.__name__}.{name}", "run the script on a machine with a GPU")
 
 
-# --- streams and events: work is over when the call that asked for it returns ---
+# --- streams and events: every call returns after its work is done ---
 
 # Made-up addresses, none of which is that of a default stream (0) or a stream per thread (1, 2).
 _handles: Final = itertools.count(0x5EED0000, 0x100)
@@ -148,7 +148,7 @@ class BaseStream(_StandIn):
     record_event = record
 
     def use(self) -> Any:
-        """Make it the current one, in the place of the innermost that was entered."""
+        """Make it the current one, instead of the innermost that was entered."""
         self.entered.streams[-1:] = [self]
         return self
 

@@ -2,7 +2,7 @@
 
 While a graph is captured nothing happens on the device: launches are recorded only.  Operations are done, for their
 results have shapes, with copies of what they write to, and recorded: a replay does them again and writes into the
-tensors that the capture gave.  What happens to tensors of the CPU happens at once, and is not recorded.
+tensors of the capture.  What happens to tensors of the CPU happens at once, and is not recorded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         self._kept: list[Any] = []
         """Tensors of the capture: their memory belongs to the graph."""
         self._storages: set[int] = set()
-        """Those of tensors on the device."""
+        """Storages of tensors on the device."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -66,7 +66,7 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
 
 
 def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
-    """Do an operation again, into the tensors that it once gave."""
+    """Do an operation again, into the tensors of its first results."""
     for output, result in zip(outputs, tensors_in(function(*arguments, **keywords)), strict=True):
         if output is not result:
             output.copy_(result)

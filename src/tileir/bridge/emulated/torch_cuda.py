@@ -1,6 +1,6 @@
 """`torch.cuda` and what else of torch is about devices: random numbers, versions, profiling, `torch.distributed`.
 
-Only functions that ask the driver are replaced.  The others of `torch.cuda` are Python that calls these: torch's own
+Only functions that query the driver are replaced.  The others of `torch.cuda` are Python that calls these: torch's own
 `get_device_name`, `max_memory_allocated`, `stream` or `manual_seed` work as they are.
 """
 
@@ -44,7 +44,7 @@ def _choose(replacement: Callable[..., Any], original: Callable[..., Any], *argu
 
 
 class Replacing(type):
-    """Classes in the place of torch's: outside of contexts they make the original's objects."""
+    """Classes that replace torch's: outside of contexts they make the original's objects."""
 
     original: Any
 
@@ -82,7 +82,7 @@ def get_device_properties(device: Any = None) -> Any:
     return SimpleNamespace(**found, gcnArchName=found["name"], uuid=no_uuid, is_multi_gpu_board=0)
 
 
-# --- memory in use, counted when it is asked for ---
+# --- memory in use, counted on request ---
 
 _BLOCK: Final = 512
 """torch allocates in multiples of this."""
@@ -170,7 +170,7 @@ _SHARED: Final[dict[str, Callable[..., Any]]] = {
     "reset_peak_memory_stats": lambda device=None: _peak.__setitem__(0, _allocated()),
     **dict.fromkeys(("synchronize", "empty_cache", "reset_accumulated_memory_stats"), nothing),
 }
-"""Those of `torch.accelerator` too."""
+"""Functions of `torch.cuda` and of `torch.accelerator`."""
 _NOTHING: Final = ("init", "_lazy_init", "set_sync_debug_mode", "set_per_process_memory_fraction", "ipc_collect")
 _CUDA: Final[dict[str, Callable[..., Any]]] = {
     **_SHARED,
@@ -212,7 +212,7 @@ class _ReplacingGenerator(Replacing, type(torch.Generator)):  # type: ignore[mis
 
 
 class Generator(torch.Generator, metaclass=_ReplacingGenerator):  # type: ignore[misc]
-    """In the place of `torch.Generator`; one of the device draws the CPU's numbers."""
+    """Replaces `torch.Generator`; one of the device draws the CPU's numbers."""
 
     original: Any = torch.Generator
     device = property(lambda self: DEVICE)
@@ -256,7 +256,7 @@ def hook_cuda() -> None:
     # Recurrent layers lay their weights out for cuDNN where it takes them.
     replace_functions({"is_acceptable": lambda tensor: False}, torch.backends.cudnn)
     replace_functions({"is_built": lambda: True}, torch.backends.cuda)
-    # The compiler would ask for a real GPU.
+    # The compiler would need a real GPU.
     replace_functions({"compile": lambda model=None, **more: (lambda each: each) if model is None else model}, torch)
     # What the scripts call that inductor writes.
     replace_functions({"_empty_strided_cuda": _empty_strided}, torch._C._dynamo.guards)
@@ -271,7 +271,7 @@ def hook_cuda() -> None:
 
 
 def _with_gloo(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """A function that makes a group: of Gloo in the place of NCCL, also of one of several (`cpu:gloo,cuda:nccl`)."""
+    """A function that makes a group, with Gloo for NCCL, also in a list of several (`cpu:gloo,cuda:nccl`)."""
     if active() is None:
         return original(*arguments, **keywords)
     given = inspect.signature(original).bind(*arguments, **keywords).arguments
@@ -294,7 +294,7 @@ def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None) -> An
 class _Rendezvous:
     """Memory that all GPUs of a group can access, for a group of one: each process has its own."""
 
-    # Work is over when the call that asked for it returns.
+    # Every call returns after its work is done.
     barrier = staticmethod(nothing)
 
     def __init__(self, tensor: Any, group: Any) -> None:

@@ -1,4 +1,4 @@
-"""The mistakes that cuTile's compiler refuses."""
+"""Errors of cuTile's compiler."""
 
 from __future__ import annotations
 
@@ -92,14 +92,12 @@ def _rank(group: int, filler: str, *, in_front: bool) -> Correction:
     """Make the index or the shape of an access as long as the array has axes."""
 
     def change(place: Place) -> Changes:
-        wanted = int(place.found[1])
+        rank = int(place.found[1])
 
         def fit(found: re.Match[str]) -> str:
             words = [word.strip() for word in found[group].strip("()").split(",") if word.strip()]
-            more = [filler] * max(wanted - len(words), 0)
-            words = (
-                ([*more, *words] if in_front else [*words, *more])[-wanted:] if in_front else [*words, *more][:wanted]
-            )
+            more = [filler] * max(rank - len(words), 0)
+            words = ([*more, *words] if in_front else [*words, *more])[-rank:] if in_front else [*words, *more][:rank]
             text = f"({', '.join(words)}{',' if len(words) == 1 else ''})"
             start, end = found.start(group) - found.start(), found.end(group) - found.start()
             return found[0][:start] + text + found[0][end:]
@@ -111,7 +109,7 @@ def _rank(group: int, filler: str, *, in_front: bool) -> Correction:
 
 
 def _logic(place: Place) -> Changes:
-    """`&`, `|` and `~` in the place of `and`, `or` and `not`."""
+    """`&`, `|` and `~` instead of `and`, `or` and `not`."""
     text = place.line.strip()
     try:
         tree = ast.parse(text + (" pass" if text.endswith(":") else ""))

@@ -1,4 +1,4 @@
-"""The mistakes that the sanitizer finds: the corrected lines of a script, where the numbers of a finding tell them."""
+"""Findings of the sanitizer: the corrected lines of a script, where the numbers of a finding imply them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_corrections(findings: Sequence[Finding], caller: FrameType | None) -> No
 
 
 def _atomic(_: Finding, place: Place) -> Changes:
-    """An atomic addition in the place of a load, an addition and a store."""
+    """An atomic addition instead of a load, an addition and a store."""
     cutile = r"ct\.scatter\((\w+), (\w+), ct\.gather\(\1, \2\) \+ (.+)\)$"
     triton = r"tl\.store\(([^,()]+), tl\.load\(\1\) \+ (.+)\)$"
     if re.search(cutile, place.line):
@@ -56,7 +56,7 @@ def _atomic(_: Finding, place: Place) -> Changes:
 
 
 def _tile_index(_: Finding, place: Place) -> Changes:
-    """An index in tiles in the place of one in elements: `i * 16` for tiles of 16."""
+    """An index in tiles instead of one in elements: `i * 16` for tiles of 16."""
 
     def change(found: re.Match[str]) -> str:
         shape = found[3] if found.re.groups > 2 else _stored_shape(place)
@@ -109,8 +109,8 @@ def _own_part(_: Finding, place: Place) -> Changes:
 
 def _grid(finding: Finding, launch: Place) -> Changes:
     """The grid that the help names, at the launch: rounded up where it was rounded down, and is too small for that."""
-    wanted = re.match(r"launch a grid of \(([\d, ]+)\)", finding.help)
-    if wanted is None:
+    advised = re.match(r"launch a grid of \(([\d, ]+)\)", finding.help)
+    if advised is None:
         return {}
     function = "triton.cdiv" if any(line.startswith("import triton") for line in launch.lines) else "ct.cdiv"
     floor = r"(\w+(?:\.\w+)*(?:\[[^\[\]]*\])?) // (\w+(?:\[[^\[\]]*\])?)"
@@ -118,7 +118,7 @@ def _grid(finding: Finding, launch: Place) -> Changes:
     for number in (launch.number, *grids):
         if "round up" in finding.help and re.search(floor, launch.text(number)):
             return {number: re.sub(floor, rf"{function}(\1, \2)", launch.text(number))}
-    extents = [word.strip() for word in wanted[1].split(",")]
+    extents = [word.strip() for word in advised[1].split(",")]
     while len(extents) > 1 and extents[-1] == "1":
         extents.pop()
     grid = f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"

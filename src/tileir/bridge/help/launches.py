@@ -1,4 +1,4 @@
-"""The mistakes of launches: grids, arguments, decorators.
+"""Errors of launches: grids, arguments, decorators.
 
 Most of them are errors of Python or of the library at the line of the script that launches.
 """
@@ -144,5 +144,5 @@ def launch_help(error: BaseException) -> str:
     """The help for an error that ends a script, at the last line of the script on the way to it."""
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if is_script_frame(frame)]
     found = help_for(str(error), frames[-1][0].f_code.co_filename, frames[-1][1], LAUNCHES) if frames else ""
-    # The messages of tileir say what to change; what is new is the line.
+    # The messages of tileir explain the change; what is new is the line.
     return found if "\n" in found or not isinstance(error, TileIRError) else ""

@@ -65,7 +65,7 @@ class Place:
         return next((found for line in self.kernel_lines() if (found := re.search(pattern, line))), None)
 
     def filled(self, pattern: str) -> str:
-        """An expression with groups of the message in the place of <1>, <2>, .."""
+        """An expression with groups of the message for <1>, <2>, .."""
         for number, group in enumerate(self.found.groups(), 1):
             pattern = pattern.replace(f"<{number}>", re.escape(group or ""))
         return pattern

@@ -13,7 +13,7 @@ from tileir.ir.quoting import close_names, harmless
 
 
 class Mistake(NamedTuple):
-    """One kind of mistake."""
+    """One kind of error."""
 
     message: str
     """A regular expression that the message of the error matches."""
@@ -22,7 +22,7 @@ class Mistake(NamedTuple):
     correction: Correction | None = None
     """The changed lines; None if the change is more than that."""
     line: str = ""
-    """A regular expression that the source line matches, where the message does not tell mistakes apart."""
+    """A regular expression that the source line matches, where several errors have the same message."""
 
 
 _ATTRIBUTE: Final = re.compile(r"[Mm]odule '(cuda\.tile|triton\.language)(?:\.math)?' has no attribute '(\w+)'")
@@ -99,7 +99,7 @@ def help_for(
 
 
 def close_name(place: Place) -> Changes:
-    """The line with a name that the function has, in the place of one that it does not."""
+    """The line with an unknown name replaced by a similar one that the function has."""
     text = "\n".join(place.text(number) for number in place.kernel if number != place.number)
     known = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", text))
     close = close_names(place.found[1], known)

@@ -1,4 +1,4 @@
-"""The mistakes that Triton's compiler refuses."""
+"""Errors of Triton's compiler."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ REFUSED: Final = (
     "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuIpcCloseMemHandle", "cuIpcGetMemHandle",
     "cuIpcOpenMemHandle_v2", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuTensorMapEncodeTiled",
 )  # fmt: skip
-"""Functions that launchers load, and that answer CUDA_ERROR_NOT_SUPPORTED and say so."""
+"""Functions that launchers load, and that return CUDA_ERROR_NOT_SUPPORTED with a message."""
 _HINTS: Final = {"cuGetExportTable": ": it uses the CUDA runtime, whose driver calls are private"}
 _TABLE_OF_NVRTC: Final = bytes.fromhex("da9151d33ae6cc41a5c04f26d533e328")
 """The private table that NVRTC looks for; it compiles without one."""
@@ -73,7 +73,7 @@ def _called(name: str, given: Any) -> int:
     try:
         return function(*[given[at] & 0xFFFFFFFF if kind == "i" else given[at] for at, kind in enumerate(kinds)])
     except Exception:
-        # An error of tileir's own: nobody above could show it.
+        # An error of tileir's own: the callers are native, and could not show it.
         traceback.print_exc()
         return UNKNOWN
 

@@ -1,4 +1,4 @@
-"""What a program gives the driver as its kernels: bytecode, or an ELF file around it that `assembler` has written.
+"""The images of kernels that a program passes to the driver: bytecode, or an ELF file around it from `assembler`.
 
 The driver is given the address of an image alone: both forms state how long they are.
 """
@@ -20,7 +20,7 @@ _MARK: Final = 0x7EAE
 
 
 class NoBytecode(Exception):
-    """An image without bytecode; the message says what it is."""
+    """An image without bytecode; the message names what it is."""
 
 
 def elf_of(bytecode: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """`cuda.tile.jax.cutile_call` in graphs that JAX compiles for the CPU.
 
 cuTile lowers the call to a foreign function of XLA, with the cubin as an attribute.  In a context it does so for the
-CPU too, and the bytecode is in the place of the cubin: the graph looks the same, and can be exported.  The function
+CPU too, with the bytecode instead of the cubin: the graph looks the same, and can be exported.  The function
 launches the kernel as any launch in a context; in a graph from another process, where the kernel is not at hand, it
 runs the bytecode.
 """
@@ -28,7 +28,7 @@ from tileir.execute.launching.kernel import Kernel
 
 _TARGET: Final = "cutile_launch"
 _KERNELS: Final[dict[bytes, tuple[Any, list[Any]]]] = {}
-"""For each bytecode, the kernel that it was made of, and what it was told of the arguments."""
+"""For each bytecode, the kernel that it was compiled from, and the parameters of its signature."""
 _EXPORTED: Final[dict[bytes, Kernel]] = {}
 _kept: Final[list[Any]] = []
 
@@ -63,7 +63,7 @@ def _export_kernel(
     if active() is None or output_format != "cubin":
         original(kernel, signatures, output_file, output_format=output_format, **options)
         return
-    # Without a version cuTile asks the assembler, which need not be there, for the newest that it knows.
+    # Without a version cuTile queries the assembler, which need not be there, for the newest that it knows.
     options["bytecode_version"] = BYTECODE_VERSION
     original(kernel, signatures, output_file, output_format="tileir_bytecode", **options)
     _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
@@ -153,7 +153,7 @@ def _handler(function: Callable[[list[Any], list[Any], dict[str, Any]], None]) -
     def handle(address: int) -> Any:
         _, extension, api, _, stage, *rest = _words(address, 21)
         if extension and _words(extension, 2)[1] & _INT == _METADATA:
-            # Behind the heads of the metadata, or of the API, and of the version in it.
+            # After the record prefixes of the metadata, or of the API, and of the version in it.
             major = c_int.from_address(api + 32).value if api else 0
             (c_int * 2).from_address(_words(extension, 4)[3] + 24)[:] = [major, 1]
             return None

@@ -62,7 +62,7 @@ class Plan:
             if name not in self.arguments:
                 raise LaunchError(f"'{name}' is in mutates, but it is not an argument of the operator: leave it out")
         self.types: dict[str, Any] = self._types(dict(types))
-        """Of each argument: `ARRAY`, `LIST`, int, float, bool or str, or a `TupleOf` these."""
+        """The type of each argument: `ARRAY`, `LIST`, int, float, bool or str, or a `TupleOf` these."""
         self._grid: Any = grid
         visible = [*self.arguments, *self.constants, *self.outputs]
         for what, value in (("grid", grid), *self.outputs.items(), *self.constants.items()):
@@ -73,7 +73,7 @@ class Plan:
         self._inner: Plan | None = inner if isinstance(inner, Plan) else None  # Of a backward that is an operator.
         self.needed: list[str] = [] if backward is None else self._backward_parameters(backward)
 
-    # --- what the operator's maker gave ---
+    # --- the arguments of `custom_op` ---
 
     def _outputs(self, given: Any) -> dict[str, Any]:
         if isinstance(given, Mapping):

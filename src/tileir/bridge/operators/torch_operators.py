@@ -104,7 +104,7 @@ def _autograd(torch: Any, plan: Plan) -> tuple[Callable[..., tuple[Any, ...]], C
     def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
         named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
         found = plan.gradients(named, given)
-        # Of a tuple torch takes a list.
+        # torch expects a list instead of a tuple.
         found = {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
         return tuple([found.get(name) for name in plan.arguments])
 

@@ -36,7 +36,7 @@ _TORCH_NAMES: Final = {
 
 
 class ArrayArgument:
-    """An array of NumPy, or of another library, with what Triton asks tensors for."""
+    """An array of NumPy, or of another library, with the interface that Triton needs of tensors."""
 
     def __init__(self, array: Any) -> None:
         self.array: Any = array
@@ -51,7 +51,7 @@ class ArrayArgument:
 
 
 def as_triton_takes_them(arguments: Sequence[object]) -> list[object]:
-    """Arguments with arrays that are no tensors in the place of which Triton takes `ArrayArgument`."""
+    """Arguments with an `ArrayArgument` around each array that is no tensor."""
     return [
         ArrayArgument(value) if is_array(value) and not hasattr(value, "data_ptr") else value for value in arguments
     ]

@@ -1,6 +1,6 @@
 """Errors of Triton's frontend, in the user's lines only.
 
-Triton raises one error for each function on the way to a mistake, those of its own library included, each caused by the
+Triton raises one error for each function on the way to an error, those of its own library included, each caused by the
 next.  The reason is in the last one, which stays the last cause, and lines count from the function's first.
 """
 
@@ -40,7 +40,7 @@ def show_user_lines(error: BaseException) -> None:
 
 
 def _help_for(place: str, reason: str) -> str:
-    """What to change, where Triton's error is a mistake that is often made."""
+    """What to change, where Triton's error is a frequent one."""
     import triton.language
 
     # Imported here: few kernels are wrong.

@@ -1,4 +1,4 @@
-"""The driver that Triton asks about the GPU in a context: of the emulated one, or of none."""
+"""The driver that describes the GPU to Triton in a context: the emulated GPU, or none."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Utilities:
 
 
 class EmulatedDriver:
-    """In the place of Triton's driver for CUDA."""
+    """Replaces Triton's driver for CUDA."""
 
     utils: _Utilities = _Utilities()
 
@@ -100,7 +100,7 @@ class EmulatedDriver:
 
     @staticmethod
     def clear_cache(cache: object) -> None:
-        """The cache of a processor is not emptied: nothing says how."""
+        """The cache of a processor is not emptied: there is no portable way."""
 
 
 _RUNS: Final = 2
@@ -109,7 +109,7 @@ _RUNS: Final = 2
 def benchmark(call: Callable[[], object], *, quantiles: Sequence[float] = (0.5,), **options: object) -> list[float]:
     """Milliseconds of a launch, for `triton.autotune`: the second one counts, as the first one is compiled.
 
-    Where launches are looked at, or only asked for, the first configuration is as good as any.
+    Where launches are observed, or only requested, the first configuration is as good as any.
     """
     context = active()
     if context is None or context.watching is not None:

@@ -1,4 +1,4 @@
-"""Triton's functions that need a GPU or its driver, and what they do in a context or where a launch is asked for."""
+"""Triton's functions that need a GPU or its driver, and what they do in a context or where a launch is requested."""
 
 from __future__ import annotations
 

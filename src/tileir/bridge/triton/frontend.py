@@ -28,7 +28,7 @@ _PASSES: Final = (
     "common.add_cse",
     "common.add_symbol_dce",
 )
-"""Those of Triton's own pipeline, as far as a version has them, without the one that unrolls loops."""
+"""Passes of Triton's own pipeline, as far as a version has them, without the one that unrolls loops."""
 _FUSION: Final = "TRITON_DEFAULT_FP_FUSION"
 
 
@@ -46,7 +46,7 @@ def triton() -> Any:
         import triton
     except ImportError as missing:
         raise MissingDependencyError(f"Triton kernels need triton ({missing}): pip install triton") from None
-    # 3.9 warns where nothing is said.
+    # 3.9 warns if it is not set.
     os.environ.setdefault(_FUSION, "1")
     if version() < _OLDEST:
         raise MissingDependencyError(f"Triton {triton.__version__} is too old: pip install 'triton>=3.5'")
@@ -111,7 +111,7 @@ def _key(source: Any, target: Any, options: Any) -> str:
 
     library = os.stat(triton._C.libtriton.__file__)
     settings = {name: value for name, value in vars(options).items() if name != "extern_libs"}
-    # The hash of a source does not say in which file the kernel is, but locations do.
+    # The hash of a source does not cover the file of the kernel, but locations do.
     file = getattr(getattr(source, "fn", None), "fn", None)
     place = file.__code__.co_filename if file is not None else str(getattr(source, "path", ""))
     parts = (
@@ -142,7 +142,7 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
             module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
     except Exception as error:
         show_user_lines(error)
-        # As Triton does: the frames of its own compiler say nothing to the user.
+        # As Triton does: the frames of its own compiler do not help the user.
         filter_traceback(error)
         if type(error) is RuntimeError:
             raise _invalid(source, errors) from None

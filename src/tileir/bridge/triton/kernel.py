@@ -1,4 +1,4 @@
-"""`TritonKernel`: a Triton kernel compiled for types of arguments, in the place of Triton's `CompiledKernel`."""
+"""`TritonKernel`: a Triton kernel compiled for types of arguments, instead of Triton's `CompiledKernel`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Launched = tuple["TritonKernel", tuple[int, ...], tuple[object, ...]]
 PERFORM: Final[list[Callable[[Emulation, tuple[int, ...], TritonKernel, tuple[object, ...]], None]]] = []
 """What carries out a launch in a context; the module that does it stands above this one."""
 REQUESTED: ContextVar[list[Launched] | None] = ContextVar("tileir.triton.requested", default=None)
-"""Where launches are only asked for, the list that they are added to."""
+"""Where launches are only requested, the list that they are added to."""
 
 _PARTS: Final = ("dialect", "ir", "ttir")
 """The folders of the package that decide what tile program TTIR becomes."""
@@ -44,8 +44,8 @@ _SHARED_MEMORY: Final = 1024
 class TritonKernel:
     """A kernel of Triton's, compiled for the types and constants of its arguments.
 
-    It has what Triton, torch and scripts ask a compiled kernel for.  What a GPU would need of registers and shared
-    memory is not known, and a plausible number.
+    It has the interface that Triton, torch and scripts expect of a compiled kernel.  The registers and shared memory on
+    a GPU are not known: the numbers are only plausible.
     """
 
     n_regs: int = _REGISTERS

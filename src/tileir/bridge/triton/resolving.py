@@ -1,4 +1,4 @@
-"""The compiled kernel of a launch that is asked for: Triton binds the arguments, tunes, and compiles, as for any."""
+"""The compiled kernel of a requested launch: Triton binds the arguments, tunes, and compiles, as for any."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def resolved(kernel: Any, grid: Any, arguments: Sequence[object], keywords: Mapp
 
 
 def _refusal(kernel: Any, error: Exception) -> str:
-    """Why Triton refuses the arguments or options of a launch, which it mostly says in words of Python."""
+    """Why Triton refuses the arguments or options of a launch; its message is mostly one of Python's."""
     while hasattr(kernel, "fn"):
         kernel = kernel.fn
     reason = str(error.args[0] if error.args else error).replace(f"{BINDER}() ", "")
@@ -56,7 +56,7 @@ def _refusal(kernel: Any, error: Exception) -> str:
 
 
 def resolved_launches(kernel: Any) -> KnownLaunches | None:
-    """What is known of the launches of a kernel that are asked for; None for what Triton chooses a kernel of."""
+    """The known launches of a kernel, for requests; None where Triton chooses among kernels."""
     jit: Any = sys.modules["triton"].runtime.jit
     if type(kernel) is not jit.JITFunction or kernel.pre_run_hooks:
         return None

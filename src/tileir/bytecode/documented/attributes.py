@@ -201,7 +201,7 @@ def _read_number(reader: ByteReader) -> int | None:
 
 
 def _partial_varint(reader: ByteReader, start: int) -> int:
-    """What there is of a number, for the message about it."""
+    """The part of a number that could be read, for the message about it."""
     value = 0
     shift = 0
     for position in range(start, min(reader.end, start + 10)):
@@ -262,7 +262,7 @@ def _read_pooled(reader: ByteReader, tables: DocumentedTables) -> Attribute:
 def _read_bounded(reader: ByteReader, tag: int) -> Attribute:
     flags = reader.byte("failed to read flags byte for BoundedAttr")
     present = flags & (HAS_LOWER | HAS_UPPER)
-    # The tag says it already; without any bound the flags of the last variant are clear.
+    # The tag repeats the flags, except that the last variant may have no bound and no flag.
     if present != tag - BOUNDED_LOWER + 1 and not (tag == BOUNDED_BOTH and present == 0):
         reader.fail(f"flags 0x{flags:X} of BoundedAttr do not fit AttributeTag {tag}")
     lower = reader.signed("failed to read lower bound for BoundedAttr") if present & HAS_LOWER else None

@@ -49,7 +49,7 @@ _NO_ATTRIBUTE: Final = "failed to read attribute reference"
 
 
 class DictionaryEntry:
-    """A named value; an enumerator is only a number until the operation says which enumeration it belongs to."""
+    """A named value; an enumerator is only a number until the operation determines its enumeration."""
 
     __slots__ = ("attribute", "kind", "name", "number")
 
@@ -238,7 +238,7 @@ class AttributeTable(NestedTable):
 
 
 def plain_attribute(entry: DictionaryEntry, user: ByteReader) -> Attribute:
-    """The value of an entry nobody declared."""
+    """The value of an entry without a declaration."""
     if entry.attribute is None:
         user.fail(f"nothing states which enumeration attribute '{entry.name}' belongs to")
     return entry.attribute
@@ -293,7 +293,7 @@ class AttributeEncoder:
         known = self._references.get(attribute)
         if known is not None:
             return known
-        # An explicit stack, because attributes nest as deep as a program says.
+        # An explicit stack, because a program may nest attributes to any depth.
         path = [_opened(attribute)]
         while True:
             top = path[-1]

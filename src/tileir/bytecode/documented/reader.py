@@ -86,7 +86,7 @@ def _segment_sizes(entry: dictionary.DictionaryEntry, user: ByteReader) -> tuple
 def _declared(
     entry: dictionary.DictionaryEntry, field: records.AttributeField, user: ByteReader, constant_type: Type | None
 ) -> Attribute:
-    """The value of a declared attribute, which must be what the declaration says."""
+    """The value of a declared attribute, checked against the declaration."""
     if field.gated:
         user.fail(
             f"attribute '{field.name}' requires bytecode version {version_text(field.since)}+, file version is 13.1"

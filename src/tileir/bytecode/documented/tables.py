@@ -162,7 +162,7 @@ class DocumentedTypeEncoder(TypeEncoder):
 
     def _encode_view(self, writer: ByteWriter, type: Type) -> None:
         if not isinstance(type, cuda_tile.PartitionViewType):
-            # Newer views fail with the version that brought them, anything else as a type without bytes.
+            # Newer views fail with the version that added them, anything else as a type without bytes.
             super()._encode_view(writer, type)
             return
         tensor = self.index(type.tensor)

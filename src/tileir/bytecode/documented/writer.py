@@ -42,7 +42,7 @@ class DocumentedModuleWriter(ModuleWriter):
         try:
             self._adopt_tables(file)
         except Malformed:
-            # An entry that nobody uses may be broken; the order is kept up to there.
+            # An unused entry may be broken; the order is kept up to there.
             pass
 
     def _adopt_tables(self, file: Container) -> None:
@@ -135,7 +135,7 @@ def write_dictionary(
         count += 1
     for name, value in attributes.items():
         if name == "sym_visibility" and is_function(operation) and records.is_private(operation):
-            continue  # A flag says it.
+            continue  # A flag encodes it.
         if name not in schema.names and name not in records.OUTSIDE_DICTIONARY:
             write_string(writer, name, tables)
             _write_plain(writer, operation, value, table)

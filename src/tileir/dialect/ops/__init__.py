@@ -87,7 +87,7 @@ __all__ = [
 
 
 def _load(chapter: str) -> list[OperationDeclaration]:
-    """Import a chapter; its declarations belong to it unless they say otherwise."""
+    """Import a chapter; its declarations belong to it unless they name another."""
     module = __import__(f"tileir.dialect.ops.{chapter}", fromlist=["CHAPTER"])
     found: list[OperationDeclaration] = []
     for entry in CHAPTERS[chapter].split():

@@ -1,7 +1,7 @@
 """Floating-point arithmetic and comparison (the operations draft, section 8.7).
 
 The functions of the same section (exponentials, logarithms, trigonometry, roots) are in
-`floating_point_functions.py`, the matrix products in `matrix.py`.
+`floating_point_functions.py`, matrix multiplication in `matrix.py`.
 """
 
 from __future__ import annotations

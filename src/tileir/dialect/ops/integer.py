@@ -1,4 +1,4 @@
-"""Integer arithmetic (the operations draft, section 8.8); the integer matrix product is in `matrix.py`."""
+"""Integer arithmetic (the operations draft, section 8.8); integer matrix multiplication is in `matrix.py`."""
 
 from __future__ import annotations
 

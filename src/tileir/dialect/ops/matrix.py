@@ -1,4 +1,4 @@
-"""Matrix products: mmaf, mmaf_scaled (public floating point) and mmai (public integer); no draft section has them."""
+"""Matmuls: mmaf, mmaf_scaled (public floating point) and mmai (public integer); no draft section has them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SHAPES: Final = (
 
 
 class _Side:
-    """An operand of a matrix product: its name in diagnostics and its shape."""
+    """An operand of a matmul: its name in diagnostics and its shape."""
 
     def __init__(self, operation: Operation, name: str) -> None:
         (value,) = operation.operand_group(name)

@@ -56,7 +56,7 @@ class BreakpointSpec:
 
 @dataclass(eq=False)
 class Breakpoint:
-    """A breakpoint of one launch; `message` says where it was placed, or why it could not be."""
+    """A breakpoint of one launch; `message` is its location, or why it has none."""
 
     number: int
     spec: BreakpointSpec
@@ -112,7 +112,7 @@ class Breakpoints(dict[int, Breakpoint]):
         return self.place(BreakpointSpec(kind, what, line, **options))
 
     def place(self, spec: BreakpointSpec, number: int = 0) -> Breakpoint:
-        """Place a breakpoint, with a number or the next one; one that has no location is there too, and says why."""
+        """Place a breakpoint, with a number or the next one; one without a location is listed too, with the reason."""
         number = number or self._next
         self._next = max(self._next, number + 1)
         found = self[number] = Breakpoint(number, spec)
@@ -163,7 +163,7 @@ class LaunchBreakpoints(Breakpoints):
                 raise BadExpression(f"'{spec.hit_condition}' is no number of hits: write 5, >= 5, % 5")
             found.hit_condition = (read[1] or "==", int(read[2]))
         if spec.log:
-            # Texts and expressions in turns.
+            # Texts and expressions alternate.
             parts = enumerate(_LOGGED.split(spec.log))
             found.log = [Expression(part, self._names.is_known) if number % 2 else part for number, part in parts]
 
@@ -213,7 +213,7 @@ class LaunchBreakpoints(Breakpoints):
         return list(dict.fromkeys([self.computing(number) for number in self._names.numbers.get(name, [])]))
 
     def _place_data(self, found: Breakpoint, name: str) -> None:
-        """Behind what changes or reads an element of an array (`c[3, 4]`) or a value (`acc`); before what uses a
+        """After what changes or reads an element of an array (`c[3, 4]`) or a value (`acc`); before what uses a
         value."""
         access = found.spec.access
         found.element = self._names.element(name)

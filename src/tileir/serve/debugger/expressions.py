@@ -73,14 +73,14 @@ UNCHANGED: Final = "nothing can be changed: a launch that is debugged is what it
 
 # Strings, values printed before ($1), and names of a tile program (%12).
 _SPECIAL: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\$\$?\d*(?![\w$])|%[\w$.#-]+""")
-# Behind an operand `%` divides.
+# After an operand `%` divides.
 _OPERAND: Final = re.compile(r"""(?:[)\]'"}]|(?<!\w)(?!(?:and|or|not|if|else|in)$)\w+)$""")
 
 _GLOBALS: Final = {"__builtins__": {"__import__": __import__}}  # NumPy imports parts of itself when first used.
 
 
 class BadExpression(TileIRError):
-    """An expression cannot be computed; the message says why."""
+    """An expression cannot be computed; the message explains why."""
 
     def __init__(self, message: str) -> None:
         super().__init__([Diagnostic("error", message, UNKNOWN)])
@@ -104,7 +104,7 @@ class Expression:
     """A parsed expression; `names` are those that it uses."""
 
     def __init__(self, text: str, is_known: Callable[[str], bool] | None = None) -> None:
-        """`is_known` says which names of a tile program exist, as these may have dots and dashes in them."""
+        """`is_known` decides which names a tile program has, as these may have dots and dashes in them."""
         self.text: str = text
         self._is_known: Callable[[str], bool] = is_known if is_known is not None else lambda name: True
         self._placeholders: dict[str, str] = {}  # Identifiers that stand for names like `%12` and `$1`.

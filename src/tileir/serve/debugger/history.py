@@ -146,11 +146,11 @@ class Timeline:
 
 
 _AHEAD: Final = 4096
-"""A long tile block is recorded by so many steps beyond what is needed, and by at least as many as it has."""
+"""A long tile block is recorded this many steps ahead of need, and at least to twice its recorded length."""
 
 
 class Reached(Exception):
-    """The launch has come to a reason to stop."""
+    """The launch has reached a stop."""
 
     def __init__(self, stop: Stop) -> None:
         self.stop = stop
@@ -187,7 +187,7 @@ class LaunchHistory:
         return self._timeline
 
     def record(self, position: Position) -> None:
-        """Have a position in the recording, and something behind it."""
+        """Have a position in the recording, and something after it."""
         (block, step), index = position, self.stepwise.place(position.block)
         if index >= len(self.recording.blocks) or (not self.is_whole(block) and step >= len(self.steps(block))):
             self.record_block(index, step)
@@ -230,7 +230,7 @@ class LaunchHistory:
         return bool(len(steps)) and self.prepared.program.operations[int(steps[-1])].declaration is RETURN
 
     def is_later(self, one: Position, other: Position) -> bool:
-        """Whether a position comes behind another one, which is recorded, in the order of time."""
+        """Whether a position comes after another one, which is recorded, in the order of time."""
         blocks = self.recording.blocks
         index = blocks.place(one.block)
         if index is None:
@@ -290,7 +290,7 @@ class Frame:
     operation: int  # The operation in it that is next, or that has the inner frame.
     location: SourceLocation | None
     body: Block  # The operations that belong to it.
-    since: int  # The step with which its round began: what was computed before is of another round.
+    since: int  # The step with which its iteration began: values computed before are of another one.
     position: Position  # Where the tile block stands.
 
 
@@ -350,7 +350,7 @@ class StackReader:
         return Frame("for", name, number, location, body, since, position)
 
     def _rounds(self, loop: Operation, position: Position, began: int) -> int | None:
-        """How many rounds a loop has, if its bounds are known."""
+        """The number of iterations of a loop, if its bounds are known."""
         recording = self._history.recording
         history = recording.history(position.block, position.step)
         found = [history.at(recording.program.value_numbers[operand], began) for operand in loop.operands[:3]]

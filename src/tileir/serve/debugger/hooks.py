@@ -31,12 +31,12 @@ from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
 
-HookValues = dict[Value, Any]  # The values that a hook uses; behind an operation its results.
+HookValues = dict[Value, Any]  # The values that a hook uses; after an operation its results.
 
 
 @dataclass
 class Hook:
-    """Something to do before an operation, or behind it."""
+    """Something to do before an operation, or after it."""
 
     operation: Operation
     reach: Callable[[TileBlock, Position, HookValues], Stop | None]  # Returns a stop if there is a reason for one.
@@ -127,7 +127,7 @@ class StopObserver(Observer):
 
 
 class AccessObserver(StopObserver):
-    """Also runs hooks behind operations, and at accesses to memory."""
+    """Also runs hooks after operations, and at accesses to memory."""
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         hooks = self._hooks_behind.get(operation)
@@ -237,7 +237,7 @@ class HookMaker:
     def _reach(
         self, breakpoint: Breakpoint, known: Known, block: TileBlock, position: Position, given: HookValues
     ) -> Stop | None:
-        """A breakpoint is reached: the stop, if its tile block, condition and hit count say so."""
+        """Handle a breakpoint that is reached: the stop, if its tile block, condition and hit count match."""
         if breakpoint.block is not None and block.id != breakpoint.block:
             return None
         lookup: Lookup = partial(self._value, known, given, block)
@@ -246,7 +246,7 @@ class HookMaker:
             if breakpoint.condition is not None and not breakpoint.condition.is_true(lookup):
                 return None
         except BadExpression as error:
-            # The user wants to know, and where.
+            # Stop, to report the error and its location.
             text = f"the condition '{breakpoint.spec.condition}' fails: {error.message}"
             return Stop("breakpoint", position, text, numbers)
         hits = self._hits[breakpoint.number] = self._hits.get(breakpoint.number, 0) + 1
@@ -272,7 +272,7 @@ class HookMaker:
         return launch_value(self._prepared, self._names, block.number, name, RecordedArray.contents)
 
     def _element_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
-        """Behind what reads an element, whatever accesses it, or what changes it."""
+        """After what reads an element, whatever accesses it, or what changes it."""
         assert breakpoint.element is not None
         number, index = breakpoint.element
         array = self._prepared.arrays[number]

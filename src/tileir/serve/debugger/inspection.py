@@ -48,7 +48,7 @@ class Variable:
     as long as the debugger stands where it was."""
     arrays: list[RecordedArray]
     number: int = -1  # The number of the value in the program; -1 if it is none.
-    is_old: bool = False  # Whether it is of an earlier round of its loop.
+    is_old: bool = False  # Whether it is of an earlier iteration of its loop.
     array: RecordedArray | None = None  # The array, if it is one.
 
     @property
@@ -88,7 +88,7 @@ class Variable:
 
 
 class Inspection:
-    """What there is of a launch where it stands, or at another position that is recorded."""
+    """The state of a launch at its current position, or at another position that is recorded."""
 
     def __init__(self, prepared: PreparedLaunch, sanitize: bool, output: Callable[[str], object], names: Names) -> None:
         self._history: LaunchHistory = LaunchHistory(prepared, sanitize, output)
@@ -140,7 +140,7 @@ class Inspection:
         return self.position
 
     def visits(self, file: str, line: int) -> tuple[int, int | None, int | None]:
-        """The line that is meant by one, and the steps at which the tile block comes to it: the last one before this
+        """The nearest line with operations, and the steps at which the tile block reaches it: the last one before this
         position, and the next one."""
         line, numbers = self.lines.at(file, line)
         steps = numpy.flatnonzero(numpy.isin(self.steps(self.position.block), numbers))
@@ -318,7 +318,7 @@ class Inspection:
             if isinstance(content, Missing):
                 raise BadExpression(f"variable {name} {content.reason}")
             return self._computable(content, now)
-        # Of several values with a name the newest counts, then arrays, then parameters.
+        # The newest value with the name counts, then arrays, then parameters.
         parameters = len(program.entry.regions[0].block.arguments)
         candidates = [number for number in self._names.numbers.get(name, []) if number >= parameters]
         known = [(one[0], number, one[1]) for number in candidates if (one := history.at(number, position.step))]

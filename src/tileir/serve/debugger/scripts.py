@@ -54,10 +54,10 @@ def _settings(text: str) -> tuple[str, str | None]:
 
 
 def watcher_of(text: str, sanitize: bool, watch_nan: bool, names: Names) -> ScriptDebugging:
-    """What debugs the launches of a script, as `TILEIR_DEBUG` says."""
+    """What debugs the launches of a script, for a value of `TILEIR_DEBUG`."""
     kernel, address = _settings(text)
-    wanted: dict[Event, bool] = {"failure": True, "sanitizer": sanitize, "nan": watch_nan}
-    stop_on = [event for event, is_wanted in wanted.items() if is_wanted]
+    enabled: dict[Event, bool] = {"failure": True, "sanitizer": sanitize, "nan": watch_nan}
+    stop_on = [event for event, is_enabled in enabled.items() if is_enabled]
     return ScriptDebugging(_front(address), kernel=kernel, stop_on=stop_on, names=names)
 
 

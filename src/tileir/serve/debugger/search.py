@@ -66,7 +66,7 @@ class StopSearch:
     def ahead(
         self, start: Position, stop_on: set[Event], until: Position | None = None, ignore: bool = False
     ) -> Stop | None:
-        """The first reason to stop behind a position; None if the launch ends first, with `ignore` whatever there is.
+        """The first reason to stop after a position; None if the launch ends first, with `ignore` whatever there is.
 
         A step goes `until` a position, and ignores what other tile blocks do meanwhile.
         """

@@ -164,7 +164,7 @@ class Debugger(Inspection):
         return following
 
     def _following(self, position: Position) -> Position | None:
-        """The position behind another one in the order of time; None at the end."""
+        """The position after another one in the order of time; None at the end."""
         history = self._history
         stepwise, is_last = history.stepwise, position.step + 1 >= len(history.steps(position.block))
         if is_last and stepwise.is_sequential and not stepwise.is_over:
@@ -249,7 +249,7 @@ class Debugger(Inspection):
         return Stop("step", stop.position) if stop.breakpoints == (there.number,) else stop
 
     def until(self) -> Stop:
-        """Step over lines until one behind this one, or until the loop is left: a step that does not go back."""
+        """Step over lines until one after this one, or until the loop is left: a step that does not go back."""
         line = self.location.line if self.location is not None else 0
         depth = len(self.stack())
         while True:
@@ -331,6 +331,6 @@ class Debugger(Inspection):
         if how == "over" or self._is_in_function():
             allowed: Array = depths < depths[operation] + (how == "over")
             return allowed
-        # Those of the blocks that the innermost loop or branch is in.
+        # The operations of the blocks around the innermost loop or branch.
         blocks = {around.parent for around in self._around()}
         return numpy.array([one.parent in blocks for one in self._program.operations], numpy.bool_)

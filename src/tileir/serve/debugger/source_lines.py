@@ -193,7 +193,7 @@ class SourceLines:
         what a front end adds to the iterations of a `for` loop that is left early."""
         around = operation.parent_operation
         if not operation.declaration.is_terminator:
-            # cuTile checks at the location of a loop, behind its body, whether the loop was left.
+            # cuTile checks at the location of a loop, after its body, whether the loop was left.
             is_check = operation.declaration is IF and around is not None and around.declaration is FOR
             return self.kind == "script" and is_check and around is not None and around.location == operation.location
         if self.kind == "printed":
@@ -204,7 +204,7 @@ class SourceLines:
         return other is not None and (other.line, other.column) == (location.line, location.column)
 
     def _first_ones(self, numbers: list[int]) -> list[int]:
-        """Of the operations of a line those at which it begins, one in each block of operations."""
+        """The first operations of a line, one in each block of operations."""
         if not self.has_frames:
             return numbers[:1]
         program = self._program

@@ -1,7 +1,7 @@
 """Values and accesses as text: tiles with their range and first elements, pointers as elements of arrays, views.
 
 `formatted` has the formats of gdb: `x` hexadecimal, `d` and `u` decimal, `o` octal, `t` binary, `f` as a float.
-`accesses_since` says what steps read and write: which elements of which array, and what writes change.
+`accesses_since` lists what steps read and write: which elements of which array, and what writes change.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ _VERBS: Final = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}
 
 
 def accesses_since(recording: Recording, position: Position, since: int) -> list[str]:
-    """What a tile block has accessed from behind a step up to a position, in order: an access in a line."""
+    """What a tile block has accessed from after a step up to a position, in order: an access in a line."""
     rows = recording.rows(position.block)
     steps = recording.accesses.step[rows]
     chosen = rows[(steps > since) & (steps <= position.step)].tolist()

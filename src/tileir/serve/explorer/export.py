@@ -1,8 +1,8 @@
-"""A page that needs no server: the answers to what can be asked in it are inside.
+"""A page that needs no server: it carries the answers to its questions.
 
-What belongs to the whole launch is there for certain: summary, forms, findings, costs, accesses.  Values belong to a
-tile block at a step, and all of a large launch would be gigabytes: those of as many blocks are carried as fit, and the
-page says which.
+What belongs to the whole launch is always there: summary, representations, findings, costs, accesses.  Values belong to
+a tile block at a step, and all of a large launch would be gigabytes: those of as many blocks are carried as fit, and
+the page lists them.
 
 Answers are in bundles, each JSON that is compressed by gzip and written as base64: one for each question, and one for
 each tile block, which `assets/data.js` looks answers up in.
@@ -20,17 +20,17 @@ from tileir.browser.one_file import packed
 from tileir.serve.explorer.questions import Answer, Answering, QuestionError
 
 SIZE = 16 << 20
-"""How large a page becomes by the values it carries, in bytes, unless told otherwise."""
+"""The default size of a page, in bytes, up to which it carries values."""
 
 SHARED_TARGETS = ("h200", "a100", "h100", "b200", "rtx5090", "cpu")
-"""Whose costs an exported page carries, unless others were chosen: compiling for each takes a while."""
+"""The targets whose costs an exported page carries by default: compiling for each takes a while."""
 
 _BLOCKS_AT_MOST = 64
 _SPREAD = 16
-# Of one tile block: more than this is a loop that runs long, whose values nobody looks through one by one.
+# The most steps of one tile block: more are a long loop, whose values no user reads one by one.
 _STEPS_AT_MOST = 4096
-# Of all blocks that nobody has chosen: each has a tile to be looked up and written.
-_MOMENTS_AT_MOST = 20_000
+# The most values of blocks that the user has not chosen: each has a tile to be looked up and written.
+_VALUES_AT_MOST = 20_000
 _WRITES_AT_MOST = 32
 _DIFFERENCES_AT_MOST = 32
 _ROWS = 65_536
@@ -63,7 +63,7 @@ class _Exporting:
         self._first_accesses: Answer | None = None
 
     def exported(self) -> ExportedPage:
-        # Compilers make some of the forms and costs, while this process asks the recording.
+        # Compilers make some of the representations and costs, while this process reads the recording.
         with ThreadPoolExecutor(2) as others:
             forms = others.submit(self._carried_forms)
             costs = others.submit(self._carried_costs)
@@ -77,7 +77,7 @@ class _Exporting:
         self._summary["notes"] = [*self._summary["notes"], *self._notes]
         self._bundles["summary"] = packed(self._summary)
         title = f"{self._summary['kernel']}: tileir explorer"
-        # In one order, whatever was added first: the same launch gives the same page.
+        # Sorted, so that the same launch makes the same page.
         bundles = dict(sorted(self._bundles.items()))
         text = one_file.page("tileir.serve.explorer", title, {"bundles": bundles})
         return ExportedPage(text, carried, self._notes)
@@ -85,20 +85,20 @@ class _Exporting:
     # --- what belongs to the whole launch ---
 
     def _carried_forms(self) -> list[Answer]:
-        """The forms of the summary, each with the reason if it cannot be made."""
+        """The representations of the summary, each with the reason if it cannot be made."""
         found: list[Answer] = []
         for form in self._summary["forms"]:
-            asked: dict[str, str | int] = {"id": form["id"]}
+            chosen: dict[str, str | int] = {"id": form["id"]}
             try:
                 if form["reason"] is None:
-                    self._bundles[key_of("form", asked)] = packed(self._explorer.answer("form", asked))
+                    self._bundles[key_of("form", chosen)] = packed(self._explorer.answer("form", chosen))
                 found.append(form)
             except QuestionError as error:
                 found.append({**form, "reason": error.message})
         return found
 
     def _carried_costs(self) -> list[Answer]:
-        """Costs on the targets that most ask for, or on those that were chosen, which are few."""
+        """Costs on the most frequent targets, or on those that were chosen, which are few."""
         targets = self._summary["targets"]
         if len(targets) > len(SHARED_TARGETS):
             targets = [target for target in targets if target["id"] in SHARED_TARGETS]
@@ -127,13 +127,13 @@ class _Exporting:
         self._summary["recording"] = {**self._summary["recording"], "accesses": kept}
 
     def _add_arrays(self) -> None:
-        """Conflicts, and arrays that stay as they were, at any moment of the launch."""
+        """Conflicts, and arrays that are the same at every step of the launch."""
         order = _numbers(self._summary["recording"]["order"])
         for array in self._summary["arrays"]:
             self._add("conflicts", {"array": array["id"]})
             if order and not array["written"]:
-                asked: dict[str, str | int] = {"array": array["id"], "block": order[0], "step": 0}
-                self._add("array", asked, key=f"array={array['id']}")
+                chosen: dict[str, str | int] = {"array": array["id"], "block": order[0], "step": 0}
+                self._add("array", chosen, key=f"array={array['id']}")
 
     def _add(self, question: str, parameters: Mapping[str, str | int], key: str = "") -> Answer | None:
         """Carry an answer, if there is one."""
@@ -150,18 +150,18 @@ class _Exporting:
         order = _numbers(self._summary["recording"]["order"])
         if not order:
             return []
-        wanted = self._chosen if self._chosen is not None else self._worthwhile(order)
+        blocks = self._chosen if self._chosen is not None else self._worthwhile(order)
         known = set(order)
         carried: list[int] = []
-        left, misses, moments, is_cut = self._limit, 0, 0, False
-        for block in wanted:
+        left, misses, values, is_cut = self._limit, 0, 0, False
+        for block in blocks:
             if block not in known:
                 raise QuestionError(f"tile block {block} is not in the recording, which has {len(order)}")
-            if self._chosen is None and moments > _MOMENTS_AT_MOST:
+            if self._chosen is None and values > _VALUES_AT_MOST:
                 break
             answers = self._of_block(block)
             bundle = packed(answers)
-            moments += len(answers["values"])
+            values += len(answers["values"])
             if self._chosen is None:
                 if len(bundle) > left:
                     misses += 1
@@ -204,8 +204,8 @@ class _Exporting:
         values = self._explorer.answer("history", {"block": block, "last": last})["values"]
         tiles = {}
         for entry in values:
-            asked = {"block": block, "step": entry["step"], "value": entry["value"]}
-            tiles[f"{entry['value']}@{entry['step']}"] = self._explorer.answer("tile", asked)
+            chosen = {"block": block, "step": entry["step"], "value": entry["value"]}
+            tiles[f"{entry['value']}@{entry['step']}"] = self._explorer.answer("tile", chosen)
         arrays, arrays_last = self._written(block, executed[:last])
         return {
             "steps": steps,
@@ -257,13 +257,13 @@ class _Exporting:
         for comparison in self._summary["comparisons"]:
             if comparison["reason"] is not None:
                 continue
-            asked: dict[str, str | int] = {"id": comparison["id"], "block": block}
+            chosen: dict[str, str | int] = {"id": comparison["id"], "block": block}
             try:
-                answer = self._explorer.answer("comparison", asked)
-                found[key_of("comparison", asked)] = answer
+                answer = self._explorer.answer("comparison", chosen)
+                found[key_of("comparison", chosen)] = answer
                 for difference in answer["differences"][:_DIFFERENCES_AT_MOST]:
-                    moment = {**asked, "step": difference["step"], "value": difference["value"]}
-                    found[key_of("compared", moment)] = self._explorer.answer("compared", moment)
+                    at_step = {**chosen, "step": difference["step"], "value": difference["value"]}
+                    found[key_of("compared", at_step)] = self._explorer.answer("compared", at_step)
             except QuestionError:
                 continue
         return found

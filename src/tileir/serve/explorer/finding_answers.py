@@ -1,6 +1,6 @@
 """The findings of a recorded launch with their steps and accesses: the answers to `findings` and `numbers`.
 
-NaNs and infinities are not looked for while a launch is recorded, as few ask: tile blocks run again for them.
+Recording does not check for NaNs and infinities, as few users need them: tile blocks run again for them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def findings_answer(recording: Recording) -> dict[str, Any]:
 
 
 def described(recording: Recording, finding: Finding, seen: Seen, other: int = -1) -> dict[str, Any]:
-    """A finding with its places, in the words of the script; `other` is the row of its second access."""
+    """A finding with its locations, and with the names of the script; `other` is the row of its second access."""
     names = recording.report.names
     worded = finding.worded(names)
     row = _outside_row(recording, seen.row) if finding.kind == "out-of-bounds" else seen.row
@@ -129,7 +129,7 @@ COVERED: Final[dict[Kind, str]] = {
     "unwritten": "elements that are never written, of an array that the kernel stores to",
     "written-twice": "elements of one store that go to the same address",
 }
-"""What it also looks for where all is asked for."""
+"""What it also looks for if all checks are on."""
 
 
 MOST_BLOCKS: Final = 256
@@ -143,7 +143,7 @@ _LOOKED_FOR: Final = {
 
 
 def numbers_answer(recording: Recording) -> dict[str, Any]:
-    """The operations that make a NaN or an infinity, each with the first moment at which it does."""
+    """The operations that make a NaN or an infinity, each with the first step at which it does."""
     watch = NumberWatch()
     report = watch.report
     blocks = recording.blocks.number[:MOST_BLOCKS].tolist()
@@ -161,7 +161,7 @@ def numbers_answer(recording: Recording) -> dict[str, Any]:
 
 
 def _step(recording: Recording, block: int, finding: Finding) -> int:
-    """The step at which a tile block first makes what a finding is about; -1 if it is not to be told."""
+    """The step at which a tile block first makes what a finding is about; -1 if it cannot be found."""
     operation = recording.program.step_operation(finding.operation)
     number = recording.program.operation_numbers[operation]
     steps: list[int] = (numpy.flatnonzero(recording.steps(block) == number) + 1).tolist()

@@ -1,7 +1,7 @@
 """What a recorded launch did to an array, as numbers for each cell of a picture.
 
-A cell is an element, or a bin of rows and columns of them where the array is larger than the picture.  The page asks
-for conflicts; the other numbers it computes in `assets/pictures.js`, for any moment; here it is the whole launch.
+A cell is an element, or a bin of rows and columns of them where the array is larger than the picture.  The page
+requests conflicts; `assets/pictures.js` computes the other numbers, for any step; here they are for the whole launch.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _most(counts: dict[int, int]) -> int:
 
 
 def _touched(recording: Recording, rows: Array) -> Iterator[tuple[int, Array | slice]]:
-    """The places in the array's memory that each access touches, each once."""
+    """The offsets in the array's memory that each access touches, each once."""
     for row in rows.tolist():
         boxes = recording.accesses.boxes(row)
         if len(boxes) == 1 and boxes[0][2] == (1,):

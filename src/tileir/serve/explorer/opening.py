@@ -43,7 +43,7 @@ _Questions = dict[str, Callable[..., Answer]]
 
 @dataclass(slots=True)
 class Launch:
-    """A launch that has not happened yet; `values` is None if it is not known what with, and then it never does."""
+    """A launch that has not happened yet; `values` is None if its arguments are unknown, and then it never does."""
 
     kernel: Kernel
     grid: BlockId
@@ -75,7 +75,7 @@ def launch_of(
         values, title = tuple(description.values), title or script or kernel.name
         return Launch(kernel.kernel, extents, values, description.memory, title, kernel.function)
     parameters = kernel.entry.regions[0].blocks[0].arguments
-    # Nothing was said of the arguments of a kernel that has some: it cannot run, but it can be read.
+    # Without the arguments of a kernel that has parameters, it cannot run, but it can be read.
     unknown = args is None or (not arguments and parameters)
     return Launch(kernel, extents, None if unknown else arguments, (), title or kernel.name)
 
@@ -139,7 +139,7 @@ def program_part(program: NumberedProgram, launch: Launch) -> Part:
 
 
 def forms_part(forms: Representations) -> Part:
-    """The program in its forms; one is made when it is asked for."""
+    """The program in its representations, each made on request."""
     return Part(
         {"form": lambda id: forms.get(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}
     )

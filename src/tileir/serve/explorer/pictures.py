@@ -46,8 +46,8 @@ def memory_picture(recording: Recording, array: int | str, color: str = "block")
     """An array of a recorded launch as SVG: who touched each element, when, or how often.
 
     `array` is a number or a name, `color` one of `COLORS`.  Of an array with more than two dimensions the first slice
-    is drawn.  Arrays of one dimension are folded into rows, large ones are binned;
-    the picture says so.  Elements that several tile blocks touch, one of them writing, are crossed.
+    is drawn.  Arrays of one dimension are folded into rows, large ones are binned; the picture states this.  Elements
+    that several tile blocks touch, one of them writing, are crossed.
     """
     if color not in COLORS:
         raise ChoiceError(f"pictures are colored by one of {', '.join(COLORS)}, and not by '{color}'")
@@ -88,7 +88,7 @@ def block_color(blocks: Array, grid: BlockId) -> Array:
     """The colors of tile blocks.
 
     A few blocks have colors of their own; many are on the scale of amounts, by number, and every second one is paler,
-    so that neighbors in every direction of the grid are told apart.
+    so that neighbors in every direction of the grid differ.
     """
     count = prod(grid)
     if count <= len(THINGS):

@@ -1,7 +1,6 @@
 """The questions of the page, their parameters, and the `Explorer` that answers them about one launch.
 
-Questions come from a browser: everything about them is checked here, and what makes no sense is a `QuestionError` that
-says so.
+Questions come from a browser: everything about them is checked here, and what makes no sense is a `QuestionError`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class QuestionError(TileIRError):
 
 
 class Answering(Protocol):
-    """What a page asks: an `Explorer`, or something that stands in for one."""
+    """What answers a page: an `Explorer`, or something that stands in for one."""
 
     def answer(self, question: str, parameters: Mapping[str, str | int]) -> Answer: ...
 
@@ -135,7 +134,7 @@ class Part:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While nobody else uses what it computes with."""
+        """Hold the locks of what it computes with."""
         with ExitStack() as held:
             for lock in self.locks:
                 held.enter_context(lock)
@@ -169,7 +168,7 @@ class Explorer:
 
     @cached_property
     def summary(self) -> Answer:
-        """What there is to be asked about."""
+        """What there is to query."""
         from tileir import __version__
 
         summary = {**empty_summary(), "version": __version__}

@@ -1,4 +1,4 @@
-"""A recording in the words of the page: the answers whose keys `serve/explorer/assets/types.d.ts` declares."""
+"""A recording as the page expects it: the answers whose keys `serve/explorer/assets/types.d.ts` declares."""
 
 from __future__ import annotations
 

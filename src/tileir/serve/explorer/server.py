@@ -1,7 +1,7 @@
-"""The explorer's server: gives the page and answers to the browser of the user who started it, and to nobody else.
+"""The explorer's server: sends the page and answers to the browser of the user who started it, and to nobody else.
 
 It listens on 127.0.0.1 only.  Every address begins with a token that only the user's browser is given; requests with
-another `Host` (a name that somebody made point here) or from another site are refused before the token is looked at.
+another `Host` (a name that somebody made point here) or from another site are refused before the token is read.
 Nothing is read from disk for a request.
 
 The command line of a browser can be read by others of the same machine: what is on it is a token that is good once,
@@ -37,7 +37,7 @@ _THREADS = 32
 # A connection is closed where the headers of the next request take longer, or its answer is not taken.
 _SECONDS = 10.0
 _VISIT_SECONDS = 60
-# Whoever forwards a port of another machine has another number; names are what matters.
+# Any port: a forwarded one has another number.  The names are what matters.
 _HOSTS = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?")
 _QUERY_AT_MOST = 4096
 _PARAMETERS_AT_MOST = 16
@@ -48,7 +48,7 @@ _COMPRESSED_FROM = 16 * 1024
 class ExplorerServer(HTTPServer):
     """Serves an explorer until `close`; `url` is where."""
 
-    # A port is this server's alone: somebody else's must not answer in its place.
+    # A port is this server's alone: no other server may answer on it.
     allow_reuse_address = False
     request_queue_size = 64
 
@@ -91,7 +91,7 @@ class ExplorerServer(HTTPServer):
         self.close()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Other users of the machine are turned away, as by every server."""
+        """Refuse other users of the machine, as every server does."""
         return is_own(request)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         except TileIRError as error:
             self._error(HTTPStatus.BAD_REQUEST, error.message or str(error))
         except Exception as error:
-            # Ours to repair, but the page goes on: it shows the words.
+            # A bug of tileir; the page shows the message and continues.
             words = f"'{harmless(question[:40])}' failed: {type(error).__name__}: {error}"
             self._error(HTTPStatus.INTERNAL_SERVER_ERROR, words)
         else:
@@ -218,7 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
         if compressed:
             body = gzip.compress(body, compresslevel=1)
         self.connection.settimeout(_SECONDS)
-        # The library takes what it cannot read for a version that knows no headers.
+        # The library takes an invalid request for HTTP/0.9, which has no headers.
         self.request_version = self.protocol_version
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -240,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the library refuses by itself, in the words of the others: never what was sent."""
+        """Answer what the library refuses by itself as the other errors: never with what was sent."""
         if not hasattr(self, "headers"):
             self.headers = self.MessageClass()
         self._error(HTTPStatus(code), HTTPStatus(code).phrase.lower())

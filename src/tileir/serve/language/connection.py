@@ -1,6 +1,6 @@
 """JSON-RPC between a server and one editor: messages in their frames, handled in the order in which they come.
 
-A thread reads, so that the waiting messages are known: a request that is cancelled before its turn is not computed, and
+A thread reads, so that the waiting messages are known: a request that is canceled while it waits is not computed, and
 diagnostics of a text wait for the edits of it that have already come.
 """
 
@@ -88,7 +88,7 @@ class Connection:
         return EXIT_LOST
 
     def post(self, call: Callable[[], object]) -> None:
-        """Have the connection make a call in its turn, from another thread."""
+        """Queue a call for the connection, from another thread."""
         self._arrived.put(call)
 
     def work_on(self) -> None:
@@ -182,7 +182,7 @@ class Connection:
             )
 
     def _attempt(self, call: Callable[[], object], number: object = None) -> None:
-        """Make a call; if it fails, say so to who waits for an answer with a number, and in the logs."""
+        """Make a call; if it fails, answer the request `number` with an error, and write the error to the logs."""
         try:
             call()
         except RequestRefused as error:

@@ -20,9 +20,9 @@ COMMAND: Final = "tileir.prove"
 PROVE: Final = "source.prove.tileir"
 SECONDS: Final = 30.0
 _START_SECONDS: Final = 10.0
-"""What the process may take beyond the proof."""
+"""Seconds that the process may take beyond the proof."""
 _MEMORY: Final = 16 << 30
-"""Of address space, as `tileir reduce` has it."""
+"""The limit of address space, as in `tileir reduce`."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class KernelProof:
 
 
 def proof_actions(document: Document, area: lsp.Range) -> Iterator[lsp.CodeAction]:
-    """The action for the kernel at a place of a program without errors."""
+    """The action for the kernel around an offset in a program without errors."""
     node = document.syntax.operation_at(document.offset(area.start))
     if node is None or document.analysis.has_errors:
         return
@@ -66,12 +66,12 @@ def proof_of(text: str, kernel: str, seconds: float = SECONDS) -> KernelProof:
         words = [f"{counts[each]} {each}" for each in ("proved", "refuted", "unknown") if counts[each]]
         return KernelProof(found["answers"], f"@{kernel}: {', '.join(words)}")
     except (ValueError, TypeError, KeyError):
-        said = errors.decode("utf-8", "replace").strip().splitlines() or [f"the process {status.message}"]
-        return KernelProof(error=f"@{kernel} is not proved: {said[0].removeprefix('error: ')}")
+        lines = errors.decode("utf-8", "replace").strip().splitlines() or [f"the process {status.message}"]
+        return KernelProof(error=f"@{kernel} is not proved: {lines[0].removeprefix('error: ')}")
 
 
 def diagnostics(document: Document, proof: KernelProof) -> list[TextDiagnostic]:
-    """What is refuted, at its place in the text that was proved."""
+    """What is refuted, at its position in the text that was proved."""
     found: list[TextDiagnostic] = []
     for question, answer in proof.answers.items():
         finding = answer.get("finding")

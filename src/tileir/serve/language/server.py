@@ -205,7 +205,7 @@ class TileServer(Connection):
         if isinstance(document, CutileDocument) or _is_bytecode(document):
             return
         yield
-        # Scanned before the first completion asks for it.
+        # Scan before the first completion needs it.
         _ = document.syntax.top
         analysis = document.analysis
         if document.settings.lint and not analysis.is_linted:

@@ -42,7 +42,7 @@ CALLED: Final = 2  # a word with arguments
 WORD: Final = 3
 MARK: Final = 4
 
-# The words of the custom directives, by the module that has them.
+# The custom directives, by the module that implements them.
 _HOMES: Final[dict[str, str]] = {
     "structure": "dense-constant global module module-wrapper function if for loop",
     "aggregates": "combine assume atomic-operands atomic-mode shift-amount print-arguments cast-types comparison-types"

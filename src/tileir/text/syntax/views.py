@@ -64,7 +64,7 @@ class TensorView(Custom):
             parser.expect("->")
             result = parser.parse_type()
         if not isinstance(result, cuda_tile.TensorViewType):
-            # NVIDIA's parser reports this behind the type.
+            # NVIDIA's parser reports this after the type.
             token = parser.position - 1 if parser.recover else parser.position
             fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", token)
         self._check(parser, state, "shape", shape, result.shape)
@@ -236,7 +236,7 @@ class ViewAccess(Custom):
         named = {each.name for each in declaration.operands}
         # The name of the tile operand that is stored or reduced.
         self.moved: str = "value" if "value" in named else "tile"
-        # The attribute that says how values are combined.
+        # The attribute for how values are combined.
         combining = [each for each in declaration.attributes if each.name in ("mode", "reduction")]
         self.combining: AttributeDeclaration | None = combining[0] if combining else None
 

@@ -28,7 +28,7 @@ from tileir.tools.output import check_target, output_paths, protect_input, write
 from tileir.tools.programs.reporting import finding_facts
 
 HOSTS = ("x86_64-linux", "x86_64-windows", "aarch64-linux", "aarch64-windows")
-# The stages that can be looked at.
+# The stages that --dump shows.
 DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "sass")
 
 USAGE = Usage(
@@ -110,7 +110,7 @@ class _Job:
         check_launch(given, given.operands)
 
     def compile_file(self, path: str, outputs: list[str]) -> int:
-        """Compile one program for each target; one that fails keeps nobody from the other files and targets."""
+        """Compile one program for each target; after a failure, other files and targets still compile."""
         try:
             program = read_program(path, self.given)
         except ToolFailure as failure:
@@ -161,24 +161,24 @@ class _Job:
             try:
                 with Progress(is_quiet=self.given.has("quiet")) as progress:
                     progress.step(f"compiling {name_of(path)} for {target}")
-                    piece = backend.compile(entry, module, target)
+                    compiled = backend.compile(entry, module, target)
             except TileIRError as error:
                 self._report(path, target, [*before, *_placed(error, root)])
                 status = max(status, EXIT_TIMED_OUT if isinstance(error, _TIMEOUTS) else EXIT_WRONG_INPUT)
                 continue
-            place = _named_by(output, piece.kernel) if len(entries) > 1 and output not in ("", "-") else output
-            self._write(place, piece, f"kernel @{piece.kernel}, {target}" if is_one_of_many else "")
-            self._report(path, target, before, piece, place)
+            place = _named_by(output, compiled.kernel) if len(entries) > 1 and output not in ("", "-") else output
+            self._write(place, compiled, f"kernel @{compiled.kernel}, {target}" if is_one_of_many else "")
+            self._report(path, target, before, compiled, place)
         return status
 
     def _report(
-        self, path: str, target: str, found: list[Diagnostic], piece: CompiledOutput | None = None, output: str = ""
+        self, path: str, target: str, found: list[Diagnostic], compiled: CompiledOutput | None = None, output: str = ""
     ) -> None:
         """Report the outcome for a file and a target, or for one kernel of it."""
-        name, resources = name_of(path), [] if piece is None else piece.resources
-        nothing = _cells(name, target, "-" if piece is None else piece.kernel or "-", None)
+        name, resources = name_of(path), [] if compiled is None else compiled.resources
+        nothing = _cells(name, target, "-" if compiled is None else compiled.kernel or "-", None)
         self.rows += [_cells(name, target, each.kernel, each) for each in resources] or [nothing]
-        diagnostics = found if piece is None else [*found, *piece.diagnostics]
+        diagnostics = found if compiled is None else [*found, *compiled.diagnostics]
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
@@ -188,7 +188,7 @@ class _Job:
             kernels.append({**each._asdict(), "spills": each.spills, "parameters": parameters})
         findings = [finding_facts(each, name) for each in diagnostics]
         outcome = {"file": name, "target": target, "cubin": output or None}
-        print(json.dumps({**outcome, "kernels": None if piece is None else kernels, "findings": findings}))
+        print(json.dumps({**outcome, "kernels": None if compiled is None else kernels, "findings": findings}))
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
@@ -198,8 +198,8 @@ class _Job:
             return [select_entry(module, name or None)]
         return [None] if self.backend.is_whole else [*kernels]
 
-    def _write(self, place: str, piece: CompiledOutput, title: str) -> None:
-        data = piece.data if not self.backend.stage or piece.data.endswith(b"\n") else piece.data + b"\n"
+    def _write(self, place: str, compiled: CompiledOutput, title: str) -> None:
+        data = compiled.data if not self.backend.stage or compiled.data.endswith(b"\n") else compiled.data + b"\n"
         if self.backend.stage and place == "-":
             # One after the other, with what each is of.
             sys.stdout.write((f"// {title}\n" if title else "") + data.decode("utf-8", "surrogateescape"))
@@ -243,7 +243,7 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
 
 
 def _cells(file: str, target: str, kernel: str, each: Resources | None) -> list[str]:
-    """A row of the table: a kernel of a file, or a file for which there is no cubin or one that says nothing of it."""
+    """A row of the table: a kernel of a file; `each` is None if there is no cubin or it states no resources."""
     if each is None:
         return [file, kernel, target, *["-"] * len(_NUMBERS)]
     counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
@@ -264,10 +264,10 @@ class CompiledOutput(NamedTuple):
 
 
 class CompileBackend:
-    """One that compiles.
+    """A way to compile.
 
-    `others` are the options that only the other one has, `other` what that is and what to do.  `is_whole` says whether
-    all kernels of a module come as one.
+    `others` are the options that only the other way has, `other` names it and its remedy in the error.  `is_whole` is
+    true if it compiles all kernels of a module together.
     """
 
     name = others = other = ""
@@ -282,7 +282,7 @@ class CompileBackend:
         return target_named(text)
 
     def extension(self, target: str) -> str:
-        """Of files with code or text for a target."""
+        """The extension of files with code or text for a target."""
         return ".cubin" if not self.stage else f".{self.stage}"
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> CompiledOutput:

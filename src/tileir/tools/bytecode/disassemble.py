@@ -57,7 +57,7 @@ def _disassemble(path: str, output: str, given: Arguments) -> int:
         hint = not_bytecode(data, path)
         errors = [*map(str, error.diagnostics), *([harmless(hint)] if hint is not None else [])]
     if errors:
-        # Of several files, the one that the lines are about: they are NVIDIA's, and name none.
+        # With several files, name the file of these lines: they are NVIDIA's, and name none.
         sys.stdout.flush()
         print(*([f"{harmless(path)}:"] if several else []), *errors, sep="\n", file=sys.stderr)
         return EXIT_WRONG_INPUT

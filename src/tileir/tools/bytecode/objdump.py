@@ -47,7 +47,7 @@ def run(given: Arguments) -> int:
     printer = FirstLinePrinter(found.module, generic=bool(messages))
     hint = not_bytecode(data, path)
     if hint is None:
-        # The bytes of anything else say nothing.
+        # Nothing to list in any other kind of file.
         output = given.value("output", "-")
         protect_input(output, path, (BYTECODE, "a listing"))
         listing = _json(found, printer) if given.has("json") else "\n".join([*Listing(found, printer).lines(), ""])

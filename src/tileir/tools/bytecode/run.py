@@ -100,13 +100,13 @@ def run(given: Arguments) -> int:
 
 def _perform(given: Arguments, engine: Backend | None) -> int:
     program = read_program(given.operands[0], given)
-    wanted, unchecked, is_quiet = launches.given_launch(given, program), given.has("unchecked"), given.has("quiet")
+    description, unchecked, is_quiet = launches.given_launch(given, program), given.has("unchecked"), given.has("quiet")
     timing: Timing | None = None
     try:
         with Progress(is_quiet=is_quiet, after=1.0) as progress:
             kernel = launches.compiled(
                 program.checked(given),
-                wanted,
+                description,
                 engine.name if engine is not None else AUTO,
                 exact=given.has("exact"),
                 fast=given.has("fast"),
@@ -119,11 +119,11 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
                 sanitize = given.has("sanitize")
                 sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
                 return EXIT_FINE
-            check_grid(wanted.grid)
-            launches.check_given(kernel.entry, wanted.arguments)
-            values = launches.made_arguments(kernel.entry, wanted.arguments)
+            check_grid(description.grid)
+            launches.check_given(kernel.entry, description.arguments)
+            values = launches.made_arguments(kernel.entry, description.arguments)
             outputs = _outputs(given, values, program.kind)
-            observation = _Observation(given, wanted.grid, launches.uninitialized(values, wanted.arguments))
+            observation = _Observation(given, description.grid, launches.uninitialized(values, description.arguments))
             threads = given.number("threads") or None
             with launches.host_arrays():
                 if given.has("time"):
@@ -131,10 +131,10 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
                     # As many launches as make sense, where no number is given.
                     repeat = given.number("time") if given.value("time") else None
                     flush = given.has("flush-cache")
-                    timing = kernel.time(wanted.grid, values, repeat=repeat, flush_cache=flush, threads=threads)
+                    timing = kernel.time(description.grid, values, repeat=repeat, flush_cache=flush, threads=threads)
                 else:
                     observer, bar = observation.observer, launch_bar(progress)
-                    kernel.launch(wanted.grid, values, observer=observer, progress=bar, threads=threads)
+                    kernel.launch(description.grid, values, observer=observer, progress=bar, threads=threads)
     except ExecutionError as error:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
@@ -156,7 +156,7 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
     for number, path in outputs:
         launches.save(path, numpy.save, values[number])
     if given.has("json"):
-        found: dict[str, Any] = {"kernel": name, "backend": kernel.backend, "grid": list(wanted.grid)}
+        found: dict[str, Any] = {"kernel": name, "backend": kernel.backend, "grid": list(description.grid)}
         found["arrays"] = [{"argument": number, **array_facts(values[number])} for number in written]
         found["findings"] = observation.findings(given.operands[0])
         print(json.dumps(found | {"time": None if timing is None else timing.to_dict()}))
@@ -169,7 +169,7 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
 
 
 class _Observation:
-    """What observes the launch, as the command line asks."""
+    """The observers of a launch that the command line requests."""
 
     def __init__(self, given: Arguments, grid: tuple[int, ...], unwritten: list[Any]) -> None:
         from tileir.execute.observing.observer import Observer, Observers
@@ -203,7 +203,7 @@ class _Observation:
         return [finding_facts(each, path) for report in self._reports for each in SanitizerError(report).diagnostics]
 
     def print_reports(self, kernel: str, engine: Backend | None, quiet: bool) -> None:
-        """Print what was found, or that nothing was and what was not looked for."""
+        """Print what was found, or that nothing was and what was not checked."""
         for report in self._reports:
             report.kernel = report.kernel or kernel
             if report or report.notes:
@@ -225,7 +225,7 @@ _OBSERVING = {"trace": "observer", "watch-nan": "observer", "sanitize": "sanitiz
 
 
 def _engine(given: Arguments) -> Backend | None:
-    """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
+    """The requested backend, None for the default; options that it does not have are errors."""
     if given.has("fast") and given.has("exact"):
         raise ToolFailure("--exact and --fast contradict each other: use one of them")
     if given.has("time"):
@@ -235,17 +235,17 @@ def _engine(given: Arguments) -> Backend | None:
     else:
         given.refuse(("target",), "selects the GPU of '--dump sass': a kernel runs on the GPU of this machine")
     needed = {**_OF_CODE, **_OBSERVING, **({"sanitize": "observer"} if given.value("sanitize") == "all" else {})}
-    asked = [option for option in needed if given.has(option) and given.value(option) != "forward"]
+    requested = [option for option in needed if given.has(option) and given.value(option) != "forward"]
     name = given.value("backend", AUTO)
-    if name == AUTO and not asked:
+    if name == AUTO and not requested:
         return None
     # The interpreter sees most.
     own = [find_engine("interpreter"), find_engine("cpu")]
     if name == AUTO:
-        engine = own[asked[0] in _OF_CODE]
+        engine = own[requested[0] in _OF_CODE]
     else:
         engine = find_engine(name)
-    for option in asked:
+    for option in requested:
         able, *_ = [
             each for each in (engine, *own) if (needed[option] in each.options if needed[option] else each.stages)
         ]

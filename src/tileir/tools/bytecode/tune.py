@@ -43,10 +43,10 @@ def run(given: Arguments) -> None:
     refuse_script(given.operands[0], "'tileir as {} -o k.tileirbc' writes the program of its kernel")
     grid_of(given.value("grid", "1"))
     program = read_program(given.operands[0], given)
-    wanted = given_launch(given, program)
-    kernel = compiled(program.checked(given), wanted, "triton", fast=given.has("fast"))
-    check_given(kernel.entry, wanted.arguments)
-    values = made_arguments(kernel.entry, wanted.arguments)
+    description = given_launch(given, program)
+    kernel = compiled(program.checked(given), description, "triton", fast=given.has("fast"))
+    check_given(kernel.entry, description.arguments)
+    values = made_arguments(kernel.entry, description.arguments)
 
     def show(done: int, count: int, trial: TuningTrial) -> None:
         result = f"{trial.seconds * 1e6:.2f} us" if trial.seconds else trial.words
@@ -57,7 +57,7 @@ def run(given: Arguments) -> None:
             progress.step(line)
 
     with Progress(is_quiet=given.has("quiet")) as progress, host_arrays():
-        tuning = kernel.tune(wanted.grid, values, progress=show)
+        tuning = kernel.tune(description.grid, values, progress=show)
     if not given.has("json"):
         print(tuning.text())
         return

@@ -61,15 +61,15 @@ def run(given: Arguments) -> None:
     between = ""
     for program in read_programs(given.operands[0], given, arguments, repeated=True):
         module = program.checked(given)
-        wanted = given_launch(given, program)
-        extents = check_grid(wanted.grid)
-        entry = select_entry(module, wanted.entry)
-        check_given(entry, wanted.arguments)
+        description = given_launch(given, program)
+        extents = check_grid(description.grid)
+        entry = select_entry(module, description.entry)
+        check_given(entry, description.arguments)
         names = () if program.launch is None else program.launch.names
         for target in targets:
             with Progress() as progress:
                 progress.step(f"estimating @{source_name(entry.symbol_name or '')} on {target.title}")
-                cost = _cost(given, entry, extents, wanted.arguments, names, target)
+                cost = _cost(given, entry, extents, description.arguments, names, target)
             text = json.dumps(cost.answer()) if given.has("json") else between + harmless(cost.render(), keep="\n")
             print(text, flush=True)
             between = "\n"

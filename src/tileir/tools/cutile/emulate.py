@@ -160,7 +160,7 @@ def _begin_main(arguments: list[str], folder: str) -> Any:
     sys.modules["__main__"] = module
     sys.argv[:] = arguments
     if not getattr(sys.flags, "safe_path", False):
-        # In the place of that of the `tileir` script.
+        # Replaces the directory of the `tileir` script.
         sys.path[0] = folder
     return module
 

@@ -97,29 +97,29 @@ def _check(given: Arguments) -> None:
 def _program(given: Arguments) -> Exploration:
     program = read_program(given.operands[0], given)
     module = program.checked(given)
-    wanted = given_launch(given, program)
-    entry = select_entry(module, wanted.entry)
-    values = made_arguments(entry, wanted.arguments)
+    description = given_launch(given, program)
+    entry = select_entry(module, description.entry)
+    values = made_arguments(entry, description.arguments)
     # Without parameters, there is nothing that a launch waits for.
     runs = bool(values) or not entry.regions[0].blocks[0].arguments
     if not runs:
         why = "is about a launch, and nothing runs: give --arg for each parameter"
         given.refuse(("record", "compare", "blocks"), why)
     title = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
-    unwritten = uninitialized(values, wanted.arguments)
-    return _explored(given, (module, wanted.grid, values if runs else None, wanted.entry, title), unwritten)
+    unwritten = uninitialized(values, description.arguments)
+    return _explored(given, (module, description.grid, values if runs else None, description.entry, title), unwritten)
 
 
 def _script(given: Arguments) -> Exploration:
     """Run a script up to the launch that is shown."""
     from tileir.bridge.watching import LaunchCounter
 
-    wanted = given.number("launch", 1)
+    selected = given.number("launch", 1)
     found: list[Exploration] = []
     failures: list[Exception] = []
 
     def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
-        if number != wanted:
+        if number != selected:
             return
         try:
             found.append(_explored(given, (kernel, grid, args, None, "")))
@@ -127,7 +127,7 @@ def _script(given: Arguments) -> Exploration:
             # Not for the script to catch: it is about this command's work.
             failures.append(error)
 
-    counter = LaunchCounter(wanted, see)
+    counter = LaunchCounter(selected, see)
     status = run_script(given.operands, counter)
     if status == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
@@ -138,19 +138,19 @@ def _script(given: Arguments) -> Exploration:
         return found[0]
     if status:
         raise ToolFailure(f"the script '{given.operands[0]}' fails, with status {status}", EXIT_WRONG_INPUT)
-    raise missing_launch(given.operands[0], counter.count, wanted)
+    raise missing_launch(given.operands[0], counter.count, selected)
 
 
 def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[object] = ()) -> Exploration:
     """A launch as a page; `parts` are its kernel, grid, arguments and entry, and the title of the page."""
-    # Imported here: mistakes of the command line are reported sooner.
+    # Imported here: errors of the command line are reported sooner.
     from tileir.execute.recording.file_reader import load as load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.opening import launch_of, opened
 
     launch = launch_of(*parts)
-    # A page that is given away says nothing of directories, unless it must.
+    # A page may be shared: it shows directories only where names are equal.
     compared = given.values("compare")
     names = [os.path.basename(path) for path in compared]
     others = {}

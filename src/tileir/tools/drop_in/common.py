@@ -1,7 +1,7 @@
 """What the two drop-ins for NVIDIA's tools share: their options, splitting, reading a text as those tools do.
 
 They speak the dialect of the public sources, 13.3, and only its spellings; a module is put around every text; the
-operations of the public test suite are known; reading and verifying end at the first mistake.
+operations of the public test suite are known; reading and verifying end at the first error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OPTIONS = (
 
 DETAILS = "Options may begin with one dash or two. Without FILE, or with '-', standard input is read."
 
-# Turns the module of one part into the tool's output; findings are added to the list, errors are raised.
+# Converts the module of one part to the tool's output; appends findings to the list, raises errors.
 Translation = Callable[[Operation, list[Diagnostic]], str]
 
 

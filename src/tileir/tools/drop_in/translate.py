@@ -20,7 +20,7 @@ from tileir.tools.drop_in.common import DETAILS, OPTIONS, VERSION, print_module,
 from tileir.tools.input import BYTECODE, TEXT, decode, read_bytes
 from tileir.tools.output import protect_input, write_output
 
-# What each does, takes and gives.
+# What each does, its input and its output.
 TRANSLATIONS = {
     "mlir-to-cudatilebc": ("text into bytecode", TEXT, BYTECODE),
     "cudatilebc-to-mlir": ("bytecode into text", BYTECODE, TEXT),

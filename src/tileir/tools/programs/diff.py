@@ -102,7 +102,7 @@ def _compare(given: Arguments, format: str, context: int | None) -> int:
     try:
         left, right = [read_program(path, given, choose=choose.format(path)) for path in given.operands]
     except ToolFailure as failure:
-        # As with diff, 1 says that there are differences.
+        # Not status 1: as with diff, it means that there are differences.
         raise ToolFailure(failure.message, help=failure.help) from None
     print_diagnostics([*left.diagnostics, *right.diagnostics], given)
     if left.module is None or right.module is None:

@@ -82,12 +82,12 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
     text = decode(data, name)
     if searched and (os.path.islink(path) or not _PROGRAM.search("\n".join(text.split("\n", 200)[:200]))):
         return None
-    # As every formatter does: what belongs together in a text is not known before it can be read.
-    mistakes = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]
-    if mistakes and not may_be_program(text, name):
+    # As every formatter does: a text that cannot be parsed has no known structure.
+    errors = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]
+    if errors and not may_be_program(text, name):
         raise no_program(data, name)
-    if mistakes:
-        raise ToolFailure(f"'{name}' is left as it is: {mistakes[0]}", EXIT_WRONG_INPUT)
+    if errors:
+        raise ToolFailure(f"'{name}' is left as it is: {errors[0]}", EXIT_WRONG_INPUT)
     new = laid_out(text)
     if path == "-" and not mode:
         sys.stdout.write(new)

@@ -87,7 +87,7 @@ def _installation() -> dict[str, Any]:
 
 
 def _engine(engine: Backend) -> dict[str, Any]:
-    """What an engine says of itself, and why it cannot work here."""
+    """The facts of a backend, and why it cannot run here."""
     from tileir.execute.engine.registry import why_missing
 
     missing = why_missing(engine)

@@ -105,7 +105,7 @@ class Linter:
             given.names("target") if given.has("target") else None,
             given.value("bytecode-version") or None,
         )
-        # So that a mistake of the command line is reported once, before any file is read.
+        # Report an error of the command line once, before any file is read.
         self._settings("-")
 
     def outcome(self, path: str) -> Outcome:

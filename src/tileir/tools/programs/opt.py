@@ -122,7 +122,7 @@ def _text(module: Operation, given: Arguments) -> str:
 
 
 def _steps(given: Arguments, rules: str) -> list[Step]:
-    """The passes a command line asks for; without `-O`, `--passes` or `--rules` there are none."""
+    """The passes that a command line requests; without `-O`, `--passes` or `--rules` there are none."""
     for path in given.values("load"):
         _load(path)
     if not (given.has("O") or given.has("passes") or given.has("rules")):
@@ -143,7 +143,7 @@ def _steps(given: Arguments, rules: str) -> list[Step]:
 
 
 def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments) -> bool:
-    """Run the passes; errors are printed, False says that there were some."""
+    """Run the passes and print errors; False if there were any."""
     from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
     from tileir.passes.registry import PassOptionError
     from tileir.terminal import Progress
@@ -203,7 +203,7 @@ def _proved(before: Operation, after: Operation) -> bool:
 
 
 def _load(path: str) -> None:
-    """Run a file of the user's; a mistake in it is reported with its line and what Python says."""
+    """Run a file of the user's; an error in it is reported with its line and Python's message."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ToolFailure(f"cannot read '{path}': it is no file")
     source = read_bytes(path)
@@ -215,8 +215,8 @@ def _load(path: str) -> None:
 
 def _described(error: Exception) -> str:
     """An exception of the user's code, with the line of that code that led to it."""
-    said = error.msg if isinstance(error, SyntaxError) else error
-    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {said}"
+    text = error.msg if isinstance(error, SyntaxError) else error
+    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {text}"
     place = _place(error)
     return f"{words} ({place})" if place else words
 

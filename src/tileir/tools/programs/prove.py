@@ -84,11 +84,11 @@ def _outcome(programs: list[Program], path: str, prover: Prover, writer: Writer)
 
 
 class Prover:
-    """Proves the kernels of programs as a command line says."""
+    """Proves the kernels of programs with the options of a command line."""
 
     def __init__(self, given: Arguments) -> None:
         seconds = given.seconds("timeout", _SECONDS)
-        # Its error says what to install.
+        # Its error names what to install.
         need_packages()
         from tileir.proofs.prover import grid_axes, need_solver
         from tileir.proofs.report import RULES
@@ -96,7 +96,7 @@ class Prover:
         need_solver()
         self.rules = RULES
         self.is_verbose: bool = given.has("verbose")
-        # Of several files the number is shown.
+        # Progress over several files shows their number instead.
         self._is_quiet: bool = given.has("quiet") or len(given.operands) > 1
         self._assume: list[str] = given.values("assume")
         self._grid: list[str] | None = grid_axes(given.value("grid")) if given.has("grid") else None
@@ -130,7 +130,7 @@ class Prover:
             run = f"{shlex.join(words)} && {shlex.join(['tileir', 'run', output])}"
             script = _script(programs, path)
             names, rule = script.names, script.grid()
-        # Of C++ the option says what is compiled, too.
+        # For C++, the option also selects what is compiled.
         entries = [select_entry(module, self._entry)] if self._entry else list(entries_of(module).values())
         for entry in entries:
             with Progress(is_quiet=self._is_quiet) as progress:

@@ -1,6 +1,6 @@
 """Findings of many files: which files, in how many processes, and how they are written.
 
-`tileir check` and `tileir lint` share this; each brings a function that finds what there is in one file.
+`tileir check` and `tileir lint` share this; each passes a function that checks one file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FEW_PROGRAMS = 8
 # Files that a process takes at a time.
 _CHUNK = 8
 
-# The level of a rule where nothing else is said, what it is about, and more about it.
+# The default level of a rule, its subject, and an explanation.
 Described = tuple[str, str, str]
 
 
@@ -105,7 +105,7 @@ class Writer:
     def shown(self, diagnostic: Diagnostic, path: str, rule: str, offset: int = -1) -> str:
         """A finding in a file, as it is written; `offset` is where it is in bytecode, if that is known."""
         name = name_of(path)
-        # Each format is imported when it is asked for.
+        # Import each format on demand.
         if self.format == "json":
             import json
 
@@ -173,7 +173,7 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
 def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
     """The outcome of each file, in their order; `jobs` 0 is for one process for each processor, if they pay."""
     if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
-        # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
+        # A command is too short to collect garbage, unless it reads many programs; exclude the objects so far.
         gc.freeze()
         gc.enable()
     if not jobs and len(paths) >= _FEW:
@@ -207,7 +207,7 @@ def _in_processes(work: Callable[[str], Outcome], paths: list[str], jobs: int) -
         message = "a process was stopped from outside, as happens when memory runs out: try '--jobs 1'"
         raise ToolFailure(message, EXIT_WRONG_INPUT) from None
     finally:
-        # After Ctrl-C, or when the reader of the output has gone, nobody waits for what is under way.
+        # After Ctrl-C, or when the reader of the output has gone, do not wait for work under way.
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(cancel_futures=True)

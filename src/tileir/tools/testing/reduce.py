@@ -213,7 +213,7 @@ class _Reducing:
 
 
 def _check(given: Arguments) -> None:
-    """Refuse a command line that does not say what is interesting, or says it twice."""
+    """Refuse a command line that does not define what is interesting, or defines it twice."""
     if sum(map(given.has, WAYS)) != 1:
         raise ToolFailure(f"choose what is interesting with one of {' or '.join([f'--{way}' for way in WAYS])}")
     given.only_one("backend", "passes")
@@ -245,7 +245,7 @@ def _engines(given: Arguments) -> list[str]:
 def _interest(
     given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchDescription | None, timeout: float
 ) -> interest.Interest:
-    """What a command line says is interesting."""
+    """What the command line defines as interesting."""
     if given.has("interesting"):
         return interest.command(_command_words(given), timeout, form, succeeds)
     message, engines = given.options.get("message"), _engines(given)

@@ -1,4 +1,4 @@
-"""`tileir report`: what a file of results says."""
+"""`tileir report`: shows a file of results."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _write_page(
 
 
 def _check_format(format: str, option: str, *allowed: str) -> None:
-    """Refuse a format that what an option asks for is not written in."""
+    """Refuse a format that the option does not support."""
     if format not in allowed:
         listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise ToolFailure(f"'--{option}' is written as {listed}, not as {format}")

@@ -96,7 +96,7 @@ def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
 
 
 def _save(program: SmithProgram, path: str) -> None:
-    # Its error says what to install where NumPy is missing.
+    # Its error names what to install where NumPy is missing.
     results = program.results()
     import numpy
 

@@ -142,7 +142,7 @@ def run(given: Arguments) -> int:
 
 
 def _task_plan(given: Arguments) -> JudgePlan:
-    """What a task says, with what the command line replaces."""
+    """The plan of a task, with what the command line replaces."""
     words = ("compile", "cost", "sanitize", "time", "trials", "tolerance", "speedup", "seed", "O", "reference")
     given.refuse(words, "belongs to the task: leave it out")
     settings = read_task(given.value("task")).settings
@@ -164,7 +164,7 @@ def _plan(given: Arguments) -> JudgePlan:
     if not given.has("compile") and not given.has("cost"):
         given.refuse(("target",), "is about --compile and --cost: add one of them")
     targets = given.names("target") or [DEFAULT]
-    # Names that would fail for each program are mistakes of the command line.
+    # Names that would fail for each program are errors of the command line.
     with refusing():
         for name in () if engines == ("none",) else engines:
             find_engine(name)
@@ -200,7 +200,7 @@ def _seeds(given: Arguments) -> SeedRange | None:
     families, operations = tuple(given.names("family")), tuple(given.names("ops"))
     version = given.value("bytecode-version")
     if families or operations or version:
-        # What no seed can be made with is a mistake of the command line: it raises `OptionError`.
+        # A combination that no seed satisfies is an error of the command line: `smith` raises `OptionError`.
         for family in families or (None,):
             smith(seeds[0], family=family, operations=operations or None, version=version or None)
     return SeedRange(seeds, families, operations, version, given.number("size") or None)

@@ -141,7 +141,7 @@ def filled(t: Translation, bits: int, type: TileType) -> Value:
 
 @rule("math.absf")
 def absolute_float(t: Translation, op: Operation) -> Value:
-    """Of floats of 8 bits, whose conversion from f32 has no infinity, all bits but the first."""
+    """Clear the first bit of floats of 8 bits, whose conversion from f32 has no infinity."""
     (value,), type = t.operands(op), t.result_type(op)
     if _wide(t, value) is value:
         return t.build.absf(value)

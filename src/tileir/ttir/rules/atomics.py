@@ -45,7 +45,7 @@ class Order(NamedTuple):
 def _access(t: Translation, op: Operation, build: Callable[[Order, Value], tuple[Value, Value]]) -> Value:
     """Build an atomic operation that takes an order and a token, and returns a value and a token.
 
-    A release comes after all accesses before it, and all behind an acquire after that.
+    A release waits for all accesses before it, and all accesses after an acquire wait for it.
     """
     order = Order.of(t, op)
     if order.releases:

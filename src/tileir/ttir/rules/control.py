@@ -131,7 +131,7 @@ class _Carried:
         return self.tokens.values(self.pointers) if self.is_needed else []
 
     def enter(self, values: Sequence[Value]) -> None:
-        """Continue in a body, or behind all of them, with the tokens that it has."""
+        """Continue in a body, or after all of them, with the tokens that it has."""
         if self.state is not None:
             self.tokens.restore(self.state, self.pointers, values)
 
@@ -210,7 +210,7 @@ def while_(t: Translation, op: Operation) -> list[Value]:
 
 
 def _leave(carried: _Carried, results: Sequence[Value], count: int) -> list[Value]:
-    """The values of a loop or branch; the tokens behind it come last."""
+    """The values of a loop or branch; the tokens after it come last."""
     carried.enter(results[count:])
     return list(results[:count])
 

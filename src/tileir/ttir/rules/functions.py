@@ -52,7 +52,7 @@ def next_after(x: Number, target: Number) -> Number:
 
 
 def power_of_two(exponent: Number, like: Number) -> Number:
-    """Of an exponent in the range of normal numbers, of the width of the floats."""
+    """2 to the power of an integer as wide as the floats, in the range of normal numbers."""
     bias = 1023 if like.element is F64 else 127
     return ((exponent + bias) << mantissa_bits(like)).bits(like.element)
 
@@ -76,7 +76,7 @@ def exponent_of(x: Number) -> Number:
 
 
 def ilogb(x: Number) -> Number:
-    """Of an infinity the largest integer, of NaN and zero the smallest."""
+    """The exponent of a float: for an infinity the largest integer, for NaN and zero the smallest."""
     found = exponent_of(x)
     found = abs(x).equals(math.inf).choose(found.number(2**31 - 1), found)
     none = x.equals(0).apply("ori", x.compare("not_equal", x))
@@ -222,7 +222,7 @@ def infinite(parts: Sequence[Number]) -> Number:
 
 
 def quarter_turns(x: Number) -> tuple[Number, Number]:
-    """The number of quarter turns of x half turns, and the angle that is left."""
+    """The number of right angles in x * pi, and the angle that is left."""
     x = x.apply("remf", x.number(2))
     turns = rint(x * 2)
     angle = (x - turns * 0.5) * math.pi
@@ -240,7 +240,7 @@ def cospi(x: Number) -> Number:
 
 
 def quadrant(turns: Number, sine: Number, cosine: Number) -> Number:
-    """The sine of an angle and so many quarter turns."""
+    """The sine of an angle plus `turns` right angles."""
     found = (turns & 1).equals(0).choose(sine, cosine)
     return (turns & 2).equals(0).choose(found, -found)
 

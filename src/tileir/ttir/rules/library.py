@@ -1,7 +1,7 @@
 """Functions of libdevice, written with Tile IR's: those that have no formula here are refused by name.
 
-Float functions with inexact results compute in f64, also those of f32, and are as accurate as CUDA's documentation says
-of libdevice.  A name is a symbol without `__nv_` and without the letter of its type at the end.
+Float functions with inexact results compute in f64, also those of f32, and are as accurate as CUDA documents for
+libdevice.  A name is a symbol without `__nv_` and without the letter of its type at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def low_24_bits(x: Number) -> Number:
 
 
 def high_product(a: Number, b: Number) -> Number:
-    """The upper half of a signed product: a negative factor adds the other one to that of the unsigned product."""
+    """The upper half of a signed product: that of the unsigned one, less the other operand for each negative one."""
     return a.apply("mulhii", b) - (a < 0).choose(b, 0) - (b < 0).choose(a, 0)
 
 

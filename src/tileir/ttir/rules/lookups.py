@@ -69,7 +69,7 @@ def _size(element: Type) -> int:
 
 
 def _elements(t: Translation, pointer: Value, shape: tuple[int, ...]) -> Value:
-    """Pointers to the elements of a tile, one behind the other."""
+    """Pointers to the elements of a tile, one after the other."""
     type = tile_type((prod(shape),), I32)
     return t.build.reshape(t.build.offset(splat(t, pointer, type.shape), t.build.iota(type)), shape)
 

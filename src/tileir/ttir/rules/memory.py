@@ -17,7 +17,7 @@ def add_pointer(t: Translation, op: Operation) -> Value:
 
 @rule("tt.load", memory=True)
 def load(t: Translation, op: Operation) -> Value:
-    """Elements that the mask leaves out and no `other` gives are zero, as in Triton's interpreter."""
+    """Elements that the mask excludes and `other` does not define are zero, as in Triton's interpreter."""
     pointers, mask, other = t.optional(op, 3)
     assert pointers is not None
     type = pointee(pointers)

@@ -1,4 +1,4 @@
-"""Matrix products: `tt.dot` and `tt.dot_scaled`."""
+"""Matmuls: `tt.dot` and `tt.dot_scaled`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def dot(t: Translation, op: Operation) -> Value:
 
 
 def _split_product(t: Translation, lhs: Value, rhs: Value, acc: Value, part: Type, count: int) -> Value:
-    """The product of f32 matrices as sums of products of their leading bits, the smallest products first."""
+    """The matmul of f32 operands as a sum of matmuls of their leading bits, the smallest terms first."""
     left, right = _parts(t, lhs, part, count), _parts(t, rhs, part, count)
     if count == 1:
         return t.build.mmaf(left[0], right[0], acc)

@@ -1,7 +1,7 @@
 """Reductions and scans, and functions of one element.
 
 TTIR has no identities.  A body of one known operation takes the identity of that.  Any other body gets one more operand
-that tells elements from identities, so that identities are never combined.
+that marks elements, so that identities are never combined.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _combine(
     accumulated: int,
     **keywords: object,
 ) -> list[Value]:
-    """Build a reduction or scan; `accumulated` is the place of the accumulated element in the pairs of its body.
+    """Build a reduction or scan; `accumulated` is the position of the accumulated element in the pairs of its body.
 
     A body in Tile IR has no effects: whether its assertions hold is the result of one more operand for each.
     """

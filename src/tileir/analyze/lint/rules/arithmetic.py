@@ -148,7 +148,7 @@ def index_overflow(subject: Subject) -> Iterable[LintFinding]:
         if facts.fact(product.results[0]).width != 32 or product.keyword("overflow") not in ("", "none"):
             continue
         left, right = facts.range(product.operands[0]), facts.range(product.operands[1])
-        # A constant many for each tile block: who has so many of them knows.
+        # A constant number for each tile block: the author knows when it is large.
         is_known = left[0] == left[1] or right[0] == right[1]
         if is_known or max(abs(a * b) for a in left for b in right) < _MOST:
             continue
@@ -164,7 +164,7 @@ def _passes_on(operation: Operation) -> bool:
 
 
 def _counts_blocks(value: Value) -> bool:
-    """Whether a number is made of the ids and numbers of tile blocks alone: no launch has so many of them."""
+    """Whether a number is computed from tile block IDs and counts only: no launch has enough to overflow."""
     makers = [source.defining_operation for source in sources_of(value, _passes_on)]
     return all(maker is not None and maker.declaration in _COUNTS for maker in makers)
 

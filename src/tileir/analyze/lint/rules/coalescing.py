@@ -202,7 +202,7 @@ def _start(base: Value, subject: Subject) -> int:
 """,  # noqa: E501
 )
 def unknown_alignment(subject: Subject) -> Iterable[LintFinding]:
-    # Only who says what it is to run on cares about the last factor.
+    # This last gain matters only to users who name a target.
     if not subject.targets:
         return
     for view, type in _with_wide_rows(subject):

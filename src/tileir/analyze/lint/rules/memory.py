@@ -90,15 +90,15 @@ def _conflict(subject: Subject, first: Operation, second: Operation) -> bool:
 
 
 def _is_plain(subject: Subject, access: Operation) -> bool:
-    """Whether an access touches all elements, and nobody else may meanwhile."""
+    """Whether an access touches all elements, and no other thread may access them concurrently."""
     return _is_weak(access) and subject.mask(access) is None
 
 
 def _between_rounds(
     subject: Subject, access: Operation, written_in: dict[Operation, list[Operation]]
 ) -> LintFinding | None:
-    """A write that goes to the same place in every round of a loop, which no token orders behind that of the round
-    before; or another access of the loop behind such a write."""
+    """An access to one address in every iteration of a loop, which no token orders after a write of the iteration
+    before."""
     loop = subject.loop_of(access)
     if loop is None or loop not in written_in or not _is_plain(subject, access):
         return None
@@ -136,8 +136,8 @@ def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
 
 
 def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -> bool:
-    """Whether the second of two operations is never reached in the round of loops in which the first one was: it is in
-    another branch of an `if`, or the branch of the first one leaves for good."""
+    """Whether no iteration reaches both of two operations: they are in different branches of an `if`, or the branch of
+    the first one leaves the loop or the function."""
     one, other = first.parent, second.parent
     left: Operation | None = None
     while one is not other and one is not None and other is not None:
@@ -155,7 +155,7 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
             return False
     if left is None or one is None:
         return False
-    # A `break` or `continue` leaves the second behind if both are in its loop.
+    # A `break` or `continue` skips the second one if both are in its loop.
     loop = subject.loop_of(left)
     return left.declaration is ops.RETURN or (loop is not None and subject.depth(loop.parent) < subject.depth(one))
 
@@ -238,7 +238,7 @@ _ONE_BLOCK: Final = re.compile(r"(?://.*\n)*?// tileir: .*--grid[ =]1(?:,1)*(?![
 
 
 def _is_for_several(subject: Subject) -> bool:
-    """Whether a kernel asks which tile block it is, and its text does not say that there is one."""
+    """Whether a kernel reads its tile block ID, and no run line in its text sets a grid of one block."""
     location = subject.module.location
     if not subject.operations(ops.GET_TILE_BLOCK_ID):
         return False

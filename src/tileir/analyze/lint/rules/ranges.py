@@ -80,7 +80,7 @@ def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
         if known is None or comparison.operands[0] is comparison.operands[1]:
             continue
         left, right = comparison.operands
-        # What a front end writes for constants of the script: it is folded, and nobody wrote it.
+        # A front end generates such comparisons of constants; they are folded, and no author wrote them.
         is_folded = facts.integer(left) is not None and facts.integer(right) is not None
         if is_folded or _is_reported_elsewhere(comparison):
             continue
@@ -91,7 +91,7 @@ def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _is_reported_elsewhere(comparison: Operation) -> bool:
-    """Whether another rule reports the only thing that a comparison decides, or nobody wrote it."""
+    """Whether another rule reports the only use of a comparison, or a front end generated it."""
     users = comparison.results[0].users
     if len(users) == 1 and (users[0].declaration in _MASKED or users[0].declaration is ops.IF):
         return True

@@ -207,9 +207,9 @@ def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFind
 
 
 _GROUP_ROWS: Final = 64
-"""Of a product by a group of warps (`wgmma`) or by `tcgen05`."""
+"""Rows of a matmul by a group of warps (`wgmma`) or by `tcgen05`."""
 _DEPTH_BYTES: Final = 32
-"""Of each row of a factor, that an instruction multiplies."""
+"""Bytes of an operand along K that one instruction multiplies."""
 
 
 def _program(rows: int) -> str:
@@ -300,7 +300,7 @@ def f32_matmul(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _narrow_source(product: Operation) -> str:
-    """The type that both factors are converted from, if tensor cores multiply it."""
+    """The type that both operands are converted from, if tensor cores multiply it."""
     makers = [defined_by(factor, ops.FTOF) for factor in product.operands[:2]]
     left, right = [maker and tile_type_of(maker.operands[0]).element for maker in makers]
     return left.text if left and left is right and left in (F16, BF16, F8E4M3FN, F8E5M2) else ""

@@ -53,7 +53,7 @@ def unused_value(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operation]:
-    """The operations whose results nobody needs once an operation is gone.
+    """The operations whose results become unused once an operation is gone.
 
     `counts` keeps how many operations need another one: there may be many operations, each needed by many.
     """
@@ -91,7 +91,7 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 )
 def unused_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
-        # A load that acquires is there for what comes behind it.
+        # A load that acquires is there for what comes after it.
         if load.results[0].has_uses or load.memory_ordering_semantics != "weak":
             continue
         if load.results[1].has_uses:
@@ -162,7 +162,7 @@ def unused_carried_value(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
-    """Whether an operation does nothing with what a loop carries but pass it on to its own place in the next round."""
+    """Whether an operation only passes a loop-carried value on to its own position in the next iteration."""
     if user.parent is not argument.block or user.declaration is not CONTINUE:
         return False
     return all(place == index for place, value in enumerate(user.operands) if value is argument)
@@ -203,7 +203,7 @@ def invariant_load(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
-    """Whether a value may be another one in each round."""
+    """Whether a value may differ between iterations."""
 
     def is_computed(maker: Operation) -> bool:
         is_pure = not maker.regions and not maker.declaration.accesses_memory

@@ -35,7 +35,7 @@ from tileir.serve.debugger.source_lines import Names
 from tileir.serve.framing import MessageReader
 
 _PATIENCE: Final = 3.0  # Seconds that a script has to end after an interrupt.
-GREETED: Final = "TILEIR_DAP_GREETED"  # The variable that says that the client's `initialize` has its response.
+GREETED: Final = "TILEIR_DAP_GREETED"  # The variable that is set once the client's `initialize` has its response.
 _OUTPUT_PATIENCE: Final = 5.0
 """Seconds to wait for the last output of a program: a process that it left behind may hold its streams."""
 
@@ -162,7 +162,7 @@ def _interrupt() -> None:
 
 
 def _debugger(session: Session, given: Arguments) -> Debugger:
-    """The launch of a program; it stops at what `stopOn` says and what the client chooses among the filters."""
+    """The launch of a program; it stops at the events of `stopOn` and at those of the filters that the client sets."""
     for name in given.texts("stopOn"):
         session.stop_on.add(event_named(name))
     _go_to_folder(given)

@@ -109,7 +109,7 @@ class EditorSession(InspectionRequests):
             self.thread.pause()
 
     def _running(self, stage: Stage, job: Job, body: Message | None = None) -> Reply:
-        """The reply behind which a launch runs."""
+        """The reply after which a launch runs."""
         self.thread.announce()
         return Reply(body, then=lambda: self.run(stage, job))
 
@@ -145,14 +145,14 @@ class EditorSession(InspectionRequests):
 
     @request("restartFrame")
     def _restart_frame(self, given: Arguments) -> Reply:
-        """Go back to where a frame began: the round of a loop, the branch, the tile block."""
+        """Go back to where a frame began: the iteration of a loop, the branch, the tile block."""
         stage = self.stopped()
         frame = stage.find(given.number("frameId"), Frame, "this frame is")
         return self._running(stage, Job(lambda: stage.debugger.go_to(frame.position.block, frame.since)))
 
     @request("gotoTargets")
     def _goto_targets(self, given: Arguments) -> Message:
-        """Where the tile block comes to a line: the next time, and the last time before."""
+        """The positions at which the tile block reaches a line: the next one, and the last one before."""
         stage = self.stopped()
         file, line = self.file(given.inner("source")), self.format.own_line(given)
         line, before, behind = stage.debugger.visits(file, line)

@@ -40,7 +40,7 @@ class LaunchThread:
     # --- on the thread that has the launch ---
 
     def work(self, debugger: Debugger, first: Job) -> None:
-        """Run a launch as jobs say, until it is left."""
+        """Run the jobs of a launch, until it is left."""
         with self._changed:
             self._debugger, self._job = debugger, first
             self._is_left, self.running = False, True

@@ -70,7 +70,7 @@ class Channel:
         return self._answer(request, True, {} if body is None else {"body": body})
 
     def refuse(self, request: Message, text: str, short: str = "") -> bool:
-        """Answer with an error, in words for a person; `short` is for the client itself."""
+        """Answer with an error, for a person; `short` is for the client itself."""
         # The text goes through a template: a brace in it would be a variable's.
         error = {"id": 1, "format": "{words}", "variables": {"words": text}, "showUser": not short}
         return self._answer(request, False, {"message": short or text.partition("\n")[0], "body": {"error": error}})

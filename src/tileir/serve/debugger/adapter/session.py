@@ -157,7 +157,7 @@ class Session:
         self.channel.event("terminated")
 
     def prepare(self, debugger: Debugger) -> None:
-        """Take a launch: place breakpoints in it, and tell the client where they are."""
+        """Take a launch: place breakpoints in it, and report their locations to the client."""
         with self.lock:
             self.stage = Stage(debugger)
             self.printed = debugger.lines.text(PRINTED) or self.printed
@@ -170,7 +170,7 @@ class Session:
                     self.channel.event("breakpoint", reason="changed", breakpoint=self.breakpoint_message(one))
 
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None = None) -> str:
-        """Run a launch as the client says, until it is at its end or the client leaves it; return how it was left."""
+        """Run a launch as the client requests, until it ends or the client leaves it; return how it was left."""
         if not self.is_over:
             if self.stage is None:
                 self.prepare(debugger)
@@ -356,7 +356,7 @@ class Console(SessionCommands):
         raise BadCommand("Python's debugger is for a terminal: use your editor's.")
 
     def reply(self, text: str) -> Reply:
-        """Carry out a command; what runs the launch is done behind the reply."""
+        """Carry out a command; what runs the launch is done after the reply."""
         self._then = None
         is_fine = self.execute(text, typed=False)
         output = self._taken()

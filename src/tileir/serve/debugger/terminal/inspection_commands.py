@@ -307,7 +307,7 @@ class InspectionCommands(Shell):
         if not rest:
             raise BadCommand("Argument required (an expression).")
         variable = named(rest, [*self.running.variables(), *self.running.parameters()])
-        # A variable without a value has no type: the expression says why.
+        # A variable without a value has no type: evaluation reports why.
         type = (variable.type_text if variable is not None else "") or self.evaluate(rest).type_text
         self.say(f"type = {type}")
 

@@ -73,7 +73,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
 
     @_command("until", "u", usage="[LOCATION]", completes="location", repeats=True)
     def _until(self, rest: str) -> None:
-        """Go to a line behind this one, or to a location; rounds of a loop are passed."""
+        """Go to a line after this one, or to a location, without a stop at each iteration of a loop."""
         debugger = self.running
         if rest:
             self._advance(rest)
@@ -100,7 +100,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
 
     @_command("block", "thread", usage="[N | X,Y,Z]")
     def _block(self, rest: str) -> None:
-        """Go to a tile block, where it stands or begins; without a number, say which one it is."""
+        """Go to a tile block, where it stands or begins; without a number, print the current one."""
         debugger = self.running
         if not rest:
             block, step = debugger.position

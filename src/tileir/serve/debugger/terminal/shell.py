@@ -42,7 +42,7 @@ Function = Callable[[Any, str], None]
 
 
 class BadCommand(Exception):
-    """A command cannot be carried out; the message says why."""
+    """A command cannot be carried out; the message explains why."""
 
 
 @dataclass
@@ -107,7 +107,7 @@ INFO: Final = CommandTable('"info" command')
 
 
 def split(line: str) -> tuple[str, str]:
-    """The name of a command and what follows it, which may be a format right behind it, as in `p/x`."""
+    """The name of a command and what follows it, which may be a format right after it, as in `p/x`."""
     line = line.strip()
     rest = re.sub(r"^([\w-]+|.)", "", line, count=1)
     return line[: len(line) - len(rest)], rest.strip()
@@ -127,7 +127,7 @@ class Shell(ABC):
         self.attached: dict[int, list[str]] = {}  # The commands of breakpoints.
         self.pending: deque[str] = deque()  # Commands of breakpoints that were hit, to be carried out.
         self.typed: list[str] = []  # The commands that were given.
-        self.listed: tuple[str, int] | None = None  # The file and the line behind the last one that was listed.
+        self.listed: tuple[str, int] | None = None  # The file and the line after the last one that was listed.
         self.settings: dict[str, int] = {"listsize": 10, "print elements": 200}
         self.reader: Callable[[str], str | None] | None = None
         """Reads a line of a command that continues, as of `commands`; None at the end."""

@@ -58,7 +58,7 @@ class Terminal(SessionCommands):
         """With `batch`, there is no prompt when the commands are done."""
         # A script may change its standard streams.
         super().__init__(lambda text: sys.stdout.write(text), colors)
-        # Those that were carried out are removed: the others are for the next launch.
+        # Commands that were carried out are removed: the others are for the next launch.
         self._given = deque(commands)
         self._batch: bool = batch
         self._is_of_script: bool = False

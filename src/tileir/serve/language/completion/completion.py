@@ -91,7 +91,7 @@ def _add_operations(items: Items) -> None:
         items.add("else", Kind.Keyword, "the other branch", pieces=["else {\n  ", Placeholder(""), "\n}"])
     released = [each for each in operations() if each.since is None or each.since <= RELEASED]
     found = [each for each in released if is_subsequence(cursor.prefix, spelled(each, version))]
-    # Those that begin with what is typed come first.
+    # Operations that begin with the prefix come first.
     found.sort(key=lambda each: not spelled(each, version).startswith(cursor.prefix))
     for declaration in found:
         if not _is_allowed(declaration, cursor, version):

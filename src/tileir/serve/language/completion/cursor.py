@@ -27,7 +27,7 @@ from tileir.text.lexer import TYPES_WITH_PARAMETERS, tokenize
 SIGNATURE_TRIGGERS: Final = [" ", ",", "<", "(", "[", ":", "=", ">"]
 _PREFIX: Final = re.compile(r"[%@^][\w$.\-]*$|[#!]?[A-Za-z_][\w$.]*$|[#!]$")
 _TYPE_HEAD: Final = re.compile(rf"!?(?:cuda_tile\.)?({'|'.join(TYPES_WITH_PARAMETERS)})\s*$")
-# A statement continues on another line behind these.
+# A statement continues on another line after these.
 _CONTINUED: Final = frozenset([",", "->", ":", "(", "[", "<", "=", "in", "to", "step", "iter_values"])
 # How many of the nearest values are used, so that a long kernel costs no more than a short one.
 NEAREST: Final = 200
@@ -35,7 +35,7 @@ _pools: Final[WeakKeyDictionary[Document, Pool]] = WeakKeyDictionary()
 
 
 class Cursor:
-    """A place in a text where something is typed.
+    """The position in a text where something is typed.
 
     `prefix` is the word before the cursor, `start` where it begins.  `node` is the statement that continues there, None
     where a new one begins, in `region`; then `results` are the tokens that name its results, if there are some.
@@ -190,7 +190,7 @@ def _part_documentation(declaration: OperationDeclaration, part: Part) -> str:
 
 
 def _active(statement: Statement, shown: list[Part]) -> int | None:
-    """The part that the cursor is in or before; behind the last one, that one."""
+    """The part that the cursor is in or before; after the last one, that one."""
     if statement.inside is not None and statement.inside in shown:
         return shown.index(statement.inside)
     expected = [part for part in statement.expected if part in shown]

@@ -50,7 +50,7 @@ from tileir.ir.versions import NEWEST
 from tileir.serve.language.document.statement import VALUE, format_of
 
 _SYMBOLS: Final = Symbols()
-# So many types of the program are tried.
+# The most types of the program that are tried.
 _TRIED: Final = 12
 # Element types that numbers are converted to if the program has none.
 _USUAL_ELEMENTS: Final[tuple[Type, ...]] = (F32, F16, I32, I64, I8)
@@ -184,7 +184,7 @@ class Expectation:
         return True
 
 
-# So many combinations of values are tried for one statement.
+# The most combinations of values that are tried for one statement.
 _TRIES: Final = 24
 
 

@@ -109,7 +109,7 @@ def add_parts(items: Items) -> None:
 
 
 def add_open_type(items: Items) -> None:
-    """Inside the brackets of a type: the types that the statement wants there come first."""
+    """Inside the brackets of a type: the types that the statement expects there come first."""
     statement = items.cursor.statement
     part = statement.inside if statement is not None else None
     fitting: list[Type] = []
@@ -183,7 +183,7 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
 
 
 def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
-    """The visible values, those first whose type is wanted, then those that the operand takes at all."""
+    """The visible values, those of an expected type first, then those that the operand takes at all."""
     constraint = part.operand.constraint if part is not None and part.operand is not None else None
 
     def rank(type: Type | None) -> int:
@@ -212,7 +212,7 @@ def _types_for(part: Part, expectation: Expectation) -> list[Type]:
 
 
 def add_types(items: Items, part: Part | None, types: list[Type]) -> None:
-    """Types that fit and what types begin with; inside the brackets of one also its pieces."""
+    """Types that fit and what types begin with; inside the brackets of one also its parts."""
     cursor = items.cursor
     inside = cursor.open_type()
     start = inside[1] if inside is not None else cursor.start
@@ -240,7 +240,7 @@ def _add_in_type(items: Items, name: str, begun: str) -> None:
         for keyword, meaning in KEYWORDS[PADDING.name].items():
             items.add(keyword, Kind.EnumMember, meaning)
     since = {type.spelling: version for type, version in ELEMENT_SINCE.items()}
-    # Behind an extent the element type follows its x.
+    # After an extent the element type follows its x.
     x = "x" if items.cursor.prefix[:1] == "x" and begun[-1:].isdigit() else ""
     for element, summary in ELEMENT_TYPES.items():
         if since.get(element, V13_1) <= items.cursor.document.settings.version:
@@ -302,7 +302,7 @@ def _add_literals(items: Items, declaration: OperationDeclaration, part: Part) -
 
 
 def _add_word(items: Items, statement: Statement, part: Part, expectation: Expectation) -> None:
-    """A word of the format, with the clause that it begins; `:` with the types behind it."""
+    """A word of the format, with the clause that it begins; `:` with the types after it."""
     declaration = statement.format.declaration
     if part.name in (":", "->"):
         for follower in statement.format.following(part.index):

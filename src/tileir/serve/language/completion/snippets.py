@@ -37,7 +37,7 @@ from tileir.serve.language.document.statement import ATTRIBUTE, REGION, TYPE, VA
 from tileir.text.lexer import TOKEN
 from tileir.text.printer import Printer
 
-# Statements with a region or a literal, behind their names.  `[name]` is a placeholder.
+# Statements with a region or a literal, after their names.  `[name]` is a placeholder.
 _BODY: Final = "([element]: [scalar], [accumulator]: [scalar]) {\n  []yield element : scalar\n}"
 _BOUNDS: Final = " [index] in ([lowerBound] to [upperBound], step [step]) : [step_type]"
 _TEMPLATES: Final = {
@@ -101,7 +101,7 @@ def statement_pieces(
 
 
 def missing_results(declaration: OperationDeclaration, pool: Pool, count: int) -> list[str]:
-    """Names for the results of an operation behind the first `count`."""
+    """Names for the results of an operation after the first `count`."""
     if declaration.is_control_flow:
         return []
     return _result_names(declaration, pool, choose_operands(declaration, pool))[count:]
@@ -142,7 +142,7 @@ def _zero(element: Type) -> str:
 
 
 def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, version: Version) -> list[SnippetPart]:
-    """What the printer writes behind the name of an operation, with placeholders."""
+    """What the printer writes after the name of an operation, with placeholders."""
     declared = {each.name: each for each in declaration.operands}
     types = {
         name: chosen.types[name] if name in chosen.types else [usual_type(declared[name])] for name in chosen.names
@@ -176,7 +176,7 @@ def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, vers
 
 
 def _placeholder(declaration: OperationDeclaration, part: Part, text: str, version: Version) -> Placeholder:
-    """A text of a part; of a keyword with those that may stand in its place."""
+    """A text of a part; of a keyword with the other legal ones."""
     if part.enumeration is None or part.attribute is None:
         return Placeholder(text)
     words = legal_keywords(declaration, part.attribute, version)

@@ -29,7 +29,7 @@ _STATIC = ("static_eval", "static_assert", "static_iter", "static_exception")
 _SHAPES = ("shape", "size")
 _AXES = ("bid", "num_blocks")
 _MOST_AXES = 3
-# Of other statements the lower-case name is the keyword.
+# For other statements the lower-case name is the keyword.
 _WORDS = {
     "AsyncFor": "`async for`",
     "AsyncFunctionDef": "`async def`",
@@ -255,7 +255,7 @@ def _shapes(
 
 
 def _extents(call: ast.Call, member: Member) -> list[ast.expr]:
-    """What a call gives for the shape of a tile."""
+    """The argument of a call that is the shape of a tile."""
     given: ast.expr | None = None
     for position, parameter in enumerate(member.parameters):
         if parameter.name in _SHAPES:

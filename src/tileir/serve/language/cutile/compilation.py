@@ -27,7 +27,7 @@ from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0
 BYTES = 16 << 30
-"""Of address space: libraries for GPUs map a lot that they do not use."""
+"""The limit of address space: libraries for GPUs map a lot that they do not use."""
 _MODULE = "__tileir_script__"
 
 
@@ -140,7 +140,7 @@ def _raised(error: BaseException, path: str, lead: str) -> Finding:
         column, end = character_column(text, place.col), 0
         if getattr(place, "last_line", None) == place.line and place.end_col is not None:
             end = character_column(text, place.end_col)
-        # cuTile's words have the place again, in lines below.
+        # cuTile's text has the location again, in lines below.
         return Finding("error", str(error.args[0] if error.args else error), place.line, column, end)
     if isinstance(error, TileIRError) and error.diagnostics:
         found = error.diagnostics[0]
@@ -155,7 +155,7 @@ def _raised(error: BaseException, path: str, lead: str) -> Finding:
 
 
 def _advice(entry: Any, path: str, targets: list[str]) -> list[Finding]:
-    """What lint says about the compiled kernel, at the lines of the script."""
+    """Findings of lint about the compiled kernel, at the lines of the script."""
     from tileir.analyze.lint.configuration import LintOptions, options_for
     from tileir.analyze.lint.linting import lint_module
 

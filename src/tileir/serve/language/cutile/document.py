@@ -102,7 +102,7 @@ _KINDS = {
 def hover(document: CutileDocument, position: lsp.Position) -> lsp.Hover | None:
     """What a name of the library is, and which operations of Tile IR it becomes."""
     offset = document.offset(position)
-    # The dotted name up to the end of the word at the place.
+    # The dotted name up to the end of the word at the offset.
     end = offset + len(_REST.findall(document.text[offset : offset + 200])[0])
     name = _WORD.findall(document.text[max(0, offset - 200) : end])[0]
     member = document.member(name)
@@ -119,7 +119,7 @@ def hover(document: CutileDocument, position: lsp.Position) -> lsp.Hover | None:
 
 
 def complete(document: CutileDocument, position: lsp.Position) -> lsp.CompletionList:
-    """Names behind `ct.`, members of its enumerations, and names of parameters in its calls."""
+    """Names after `ct.`, members of its enumerations, and names of parameters in its calls."""
     known, offset = library(), document.offset(position)
     line = document.text[document.line_start(position.line) : offset]
     if known is None or line.lstrip().startswith("#"):
@@ -137,7 +137,7 @@ def complete(document: CutileDocument, position: lsp.Position) -> lsp.Completion
                 f"{name}=",
                 kind=lsp.CompletionItemKind.Property,
                 detail=f"parameter of {member.name}",
-                # Before names of the script, of which others know.
+                # Before names of the script, which other servers complete.
                 sort_text=f"0{name}",
             )
             for name in member.keywords
@@ -197,7 +197,7 @@ def inlay_hints(document: CutileDocument, within: lsp.Range) -> list[lsp.InlayHi
 
 
 def code_actions(document: CutileDocument, within: lsp.Range) -> list[lsp.CodeAction]:
-    """What was meant by names that are not there, written in their place."""
+    """Replacements of unknown names by similar ones."""
     start, end = document.offset(within.start), document.offset(within.end)
     return [
         code_action(document, error.fix.title, lsp.CodeActionKind.QuickFix, error.fix.edits, is_preferred=True)

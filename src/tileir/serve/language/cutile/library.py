@@ -28,7 +28,7 @@ class Member:
     documentation: str
     """In Markdown."""
     choices: tuple[str, ...] = ()
-    """Of an enumeration."""
+    """The values of an enumeration."""
 
     @property
     def head(self) -> str:
@@ -52,7 +52,7 @@ class Library:
 
     members: dict[str, Member]
     accepted: frozenset[type[ast.AST]]
-    """The statements and expressions that kernels may have; empty if this version does not say it."""
+    """The statements and expressions that kernels may have; empty if this version does not list them."""
 
 
 @cache
@@ -64,7 +64,7 @@ def library() -> Library | None:
         return None
     members = {name: _member(name, getattr(tile, name)) for name in dir(tile) if not name.startswith("_")}
     try:
-        # Those that the front end has a handler for.
+        # The statements and expressions with a handler in the front end.
         from cuda.tile._passes import ast2hir
 
         accepted = frozenset([*ast2hir._stmt_handlers, *ast2hir._expr_handlers, ast.Starred])

@@ -2,7 +2,7 @@
 
     # tileir: double --grid 4 --arg zeros:f32:1024 --arg 256
 
-The words behind the name of the kernel are those of `tileir run`: an array or a number for each of its parameters.
+The words after the name of the kernel are those of `tileir run`: an array or a number for each of its parameters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tileir.serve.language.document.document import line_starts
 
 LIBRARY = "cuda.tile"
 KERNELS = ("kernel", "function")
-# An import statement of a text that is no Python yet: at the beginning of a line, or behind a colon or a semicolon.
+# An import statement of a text that is no Python yet: at the beginning of a line, or after a colon or a semicolon.
 _IMPORT = re.compile(
     r"(?:^|[:;])[ \t]*((?:import|from)\b(?:\\\r?\n|\((?:#[^\n]*\n|[^)#])*\)|[^\n;#(\\])*)", re.MULTILINE
 )
@@ -72,7 +72,7 @@ class Script:
             self.names[local] = alias.name
 
     def offset(self, line: int, column: int) -> int:
-        """Where a place of the tree is in the text: the tree counts lines from 1, and bytes of UTF-8."""
+        """The offset in the text of a position in the tree, which counts lines from 1, and bytes of UTF-8."""
         start = self._starts[line - 1]
         return start + character_column(self.text[start : self._starts[line]], column)
 
@@ -138,12 +138,12 @@ _TOKEN = re.compile(r"""[\w.]+|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[=!<>]=
 
 @dataclass
 class WrittenCall:
-    """A call around a place, up to that place."""
+    """A call around an offset, up to that offset."""
 
     name: str
     """As written: "ct.load"; empty for other brackets."""
     argument: int = 0
-    """The number of the argument that the place is in."""
+    """The number of the argument that contains the offset."""
     keyword: str = ""
     """Its name, where it has one."""
     keywords: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class WrittenCall:
 
 
 def call_at(text: str, offset: int) -> WrittenCall | None:
-    """The innermost call around a place."""
+    """The innermost call around an offset."""
     opened: list[WrittenCall] = []
     before, end, begins = "", 0, False
     for match in _TOKEN.finditer(text, max(offset - _FARTHEST, 0), offset):

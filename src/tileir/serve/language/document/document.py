@@ -1,7 +1,7 @@
 r"""A text that an editor changes: edits, and positions in the units that editor and server agreed upon.
 
 Offsets count characters of Python; the protocol counts the units of UTF-16, or what was negotiated, in a line.  Lines
-end as the protocol says: at `\n`, `\r\n` or `\r`.
+end as in the protocol: at `\n`, `\r\n` or `\r`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Document:
         return path_of(self.uri)
 
     def line_start(self, line: int) -> int:
-        """Where a line begins; the end of the text for one behind the last."""
+        """Where a line begins; the end of the text for one after the last."""
         return self._line_starts[line] if line < len(self._line_starts) else len(self.text)
 
     def line_end(self, line: int) -> int:
@@ -150,7 +150,7 @@ class Document:
         if len(self.text) > LARGEST:
             return SyntaxTree("")
         if self._written is None:
-            # A byte order mark is no part of a program; a blank in its place keeps all offsets.
+            # A byte order mark is no part of a program; a blank instead of it keeps all offsets.
             self._written = TokenText(" " + self.text[1:] if self.text.startswith("\ufeff") else self.text)
         syntax = SyntaxTree(self.text, self._written)
         if self._syntax is not None and change is not None:

@@ -21,11 +21,11 @@ from tileir.text.edits import TokenChange, TokenText
 CLOSING_OF = {"(": ")", "[": "]", "{": "}", "<": ">"}
 CLOSING = frozenset(CLOSING_OF.values())
 _OPENING_OF = {closing: opening for opening, closing in CLOSING_OF.items()}
-# Words that continue an operation on another line, besides those that an `=` follows.
+# Keywords that continue an operation on another line, besides those that an `=` follows.
 _CONTINUING = frozenset(
     ["else", "loc", "attributes", "iter_values", "to", "step", "in", "at", "weak", "relaxed", "acquire", "release"]
 )
-# How far the scanner looks ahead of a token before it decides what the token is.
+# The scanner's lookahead: tokens that it reads before it decides what a token is.
 _AHEAD = 3
 
 
@@ -33,7 +33,7 @@ _AHEAD = 3
 class RegionNode:
     """A region: the text between two braces, or the whole text.
 
-    `opening` and `closing` are the tokens of the braces; without a closing brace, `closing` is the token behind the
+    `opening` and `closing` are the tokens of the braces; without a closing brace, `closing` is the token after the
     last one.  `labels` are the tokens of its block labels.
     """
 
@@ -95,7 +95,7 @@ class OperationNode:
 
     @property
     def head_end(self) -> int:
-        """The token behind the head: the brace of the first region, or the token behind the operation."""
+        """The token after the head: the brace of the first region, or the token after the operation."""
         return self.regions[0].opening if self.regions else self.last + 1
 
     @property
@@ -139,7 +139,7 @@ def is_word(token: str) -> bool:
 
 
 def closing(tokens: list[str], position: int, depth: int = 0) -> int:
-    """The index behind the bracket that closes the one here, or an earlier one; behind the end if there is none."""
+    """The index after the bracket that closes the one here, or an earlier one; after the end if there is none."""
     for index in range(position, len(tokens)):
         token = tokens[index]
         if token in CLOSING_OF:
@@ -213,7 +213,7 @@ class _Scanner:
         return token == 0 or "\n" in self.text[self.starts[before] + len(self.tokens[before]) : self.starts[token]]
 
     def _results(self, position: int) -> int:
-        """Begin an operation that names its results here; the token behind what was read, or 0 if there is none."""
+        """Begin an operation that names its results here; the token after what was read, or 0 if there is none."""
         tokens = self.tokens
         results = [position]
         end = position + 1
@@ -232,11 +232,11 @@ class _Scanner:
                 return end
             return 0
         if len(results) > 1 and self._is_first_on_line(results[-1]) and not self._is_first_on_line(position):
-            # `addf %a,` with nothing behind it yet, before a line that begins an operation.
+            # `addf %a,` with nothing after it yet, before a line that begins an operation.
             return 0
         name = end + 1
         if self.brackets and (tokens[name][:1] == "%" or not self._is_first_on_line(position)):
-            # `iter_values(%a = %b` is no operation.  One that begins a line is, also behind an open bracket.
+            # `iter_values(%a = %b` is no operation.  One that begins a line is, also after an open bracket.
             return 0
         is_named = tokens[name][:1] == '"' or is_word(tokens[name])
         self.begin(position, name if is_named else -1, results)
@@ -276,7 +276,7 @@ class _Scanner:
         self.brackets = []
 
     def _label(self, position: int) -> int:
-        """A block label with its arguments, or a reference to a block; the token behind it."""
+        """A block label with its arguments, or a reference to a block; the token after it."""
         if self.brackets:
             return position + 1
         tokens = self.tokens
@@ -360,7 +360,7 @@ def rescan(top: RegionNode, text: TokenText, change: TokenChange) -> bool:
     """Update the tree of a text after an edit; False if the whole text has to be scanned, and the tree is of no use.
 
     The scan starts at an operation before the edit, in the innermost region that holds all of it.  It ends where an
-    operation begins behind the edit at a token where one began before: from there on it would find the same.
+    operation begins after the edit at a token where one began before: from there on it would find the same.
     """
     # The region holds all tokens that the edit may change, and has a closing brace.
     region = top.innermost(change.first - _AHEAD, change.old_end + _AHEAD + 1)
@@ -434,7 +434,7 @@ class _Rescanner(_Scanner):
 
 
 def _move(top: RegionNode, start: int, shift: int) -> None:
-    """Move all that is at a token or behind it."""
+    """Move all that is at a token or after it."""
     pending = [top] if shift else []
     for region in pending:
         region.opening += shift if region.opening >= start else 0

@@ -3,7 +3,7 @@
     addf %lhs, %rhs (rounding<ROUNDING_MODE>)? flush_to_zero? : type(%result)
 
 The format is the syntax line (`analyze/documentation/grammar.py`) as an automaton: for each part of the line, the parts
-that may follow it.  It reads the tokens behind the name of an operation.  Some parts take several tokens: a bracket
+that may follow it.  It reads the tokens after the name of an operation.  Some parts take several tokens: a bracket
 with its contents, a number with its sign.  An open bracket takes the rest.  A dictionary of further attributes and a
 location may stand anywhere.
 """
@@ -63,7 +63,7 @@ class Part:
 
 @dataclass
 class FormatPart:
-    """A piece of a format: the parts that it may begin and end with, and those that it cannot be without.
+    """A part of a format: the parts that it may begin and end with, and those that it cannot be without.
 
     Of several choices `required` has the first.
     """
@@ -248,7 +248,7 @@ def _keyword_of(
 
 
 class Statement:
-    """The tokens behind an operation's name, each with its part of the format.
+    """The tokens after an operation's name, each with its part of the format.
 
     `read` is how many tokens match the format.  `expected` are the parts that may follow them; `may_end` is whether the
     statement may end there.  `inside` is the part whose bracket is open at the end, if there is one.
@@ -325,7 +325,7 @@ class Statement:
         self.read = max(self.read, end)
 
     def _end(self, part: Part, position: int) -> int:
-        """Where a part ends that begins here; `position` if it does not, and behind the end in an open bracket."""
+        """Where a part ends that begins here; `position` if it does not, and after the end in an open bracket."""
         token = self.tokens[position]
         if part.kind == WORD:
             return position + (token == part.name)

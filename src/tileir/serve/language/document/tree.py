@@ -1,6 +1,6 @@
 """The syntax tree of a text: its tokens, its operations and regions, and its names.  It exists for any text.
 
-The rules for names are MLIR's.  A value is visible in its region behind its definition, and in the regions inside it,
+The rules for names are MLIR's.  A value is visible in its region after its definition, and in the regions inside it,
 up to an operation that is isolated from above; sibling regions may use a name again.  A symbol belongs to the nearest
 symbol table, a block to its region, an alias to the file.
 
@@ -51,7 +51,7 @@ class Name:
 
 
 class Edit(NamedTuple):
-    """A piece of a text, from a character to another one, and what replaces it."""
+    """A part of a text, from a character to another one, and what replaces it."""
 
     start: int
     end: int
@@ -60,12 +60,12 @@ class Edit(NamedTuple):
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """A text after edits that are in order and do not overlap."""
-    pieces: list[str] = []
+    parts: list[str] = []
     place = 0
     for edit in edits:
-        pieces += [text[place : edit.start], edit.text]
+        parts += [text[place : edit.start], edit.text]
         place = edit.end
-    return "".join([*pieces, text[place:]])
+    return "".join([*parts, text[place:]])
 
 
 class SyntaxTree:
@@ -97,7 +97,7 @@ class SyntaxTree:
             self._top = top
 
     def end(self, token: int) -> int:
-        """The offset behind a token."""
+        """The offset after a token."""
         return self.starts[token] + len(self.tokens[token])
 
     def span(self, first: int, last: int | None = None) -> tuple[int, int]:
@@ -268,7 +268,7 @@ class Names:
         return found
 
     def _symbol(self, token: int, text: str, region: RegionNode) -> Name | None:
-        """What `@name` refers to; behind `::` a symbol of what precedes it."""
+        """What `@name` refers to; after `::` a symbol of what precedes it."""
         if token < 2 or self._tokens[token - 1] != "::":
             return self._known(SYMBOL_KIND, text, symbol_table(region))
         outer = self.by_token.get(token - 2)

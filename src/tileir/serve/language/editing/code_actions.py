@@ -94,7 +94,7 @@ def fix_all(document: Document) -> list[Edit]:
 
 
 def _silencing_edit(document: Document, rule: str, offset: int) -> Edit:
-    """The edit that silences a rule at a line: a comment behind it, or one more rule in the comment that is there."""
+    """The edit that silences a rule at a line: a comment after it, or one more rule in the comment that is there."""
     start, text = document.line_start(document.line_of(offset)), document.line_text(offset)
     known = _SILENCE.search(text)
     if known is not None:
@@ -144,7 +144,7 @@ def format_document(document: Document) -> list[lsp.TextEdit]:
 
 def format_range(document: Document, area: lsp.Range) -> list[lsp.TextEdit]:
     start = document.offset(lsp.Position(area.start.line, 0))
-    # A selection of whole lines ends at the start of the line behind them.
+    # A selection of whole lines ends at the start of the line after them.
     last = area.end.line - 1 if area.end.character == 0 and area.end.line > area.start.line else area.end.line
     end = document.line_end(last)
     found = []

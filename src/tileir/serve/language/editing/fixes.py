@@ -29,7 +29,7 @@ _TERMINATORS |= dict.fromkeys((IF, REDUCE, SCAN), "yield")
 _ELEMENTS = ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)
 _ELEMENT = re.compile(r"(?:\d+x)*([A-Za-z]\w*)")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
-# Of more choices none is offered.
+# With more choices than this, none is offered.
 _MOST_CHOICES = 10
 
 
@@ -74,9 +74,9 @@ class Problem:
     def respell(
         self, start: int, word: str, words: Iterable[str], most: int = 3, cutoff: float = 0.6, sigil: str = ""
     ) -> list[Fix]:
-        """Words that are spelled nearly like one at an offset, the nearest first."""
+        """Fixes that replace a word at an offset by similar ones, the nearest first."""
         known = list(dict.fromkeys(words))
-        # Words that differ only in case are close, however short they are.
+        # Equal except for case is close, however short the word is.
         close = [other for other in known if other.lower() == word.lower()]
         close += [other for other in close_names(word, known, most, cutoff) if other not in close]
         found = [sigil + other for other in close if other != word][:most]
@@ -156,7 +156,7 @@ def _unknown_type(problem: Problem) -> list[Fix]:
 
 
 def _wrong_element(problem: Problem) -> list[Fix]:
-    """An element type that a type cannot have, behind its dimensions."""
+    """An element type that a type cannot have, after its dimensions."""
     found = _ELEMENT.match(problem.syntax.text, problem.diagnostic.start)
     return problem.respell(found.start(1), found[1], _ELEMENTS, cutoff=0.5) if found is not None else []
 
@@ -188,7 +188,7 @@ def _expected_token(problem: Problem) -> Iterator[Fix]:
 
 
 def _missing_types(problem: Problem) -> Iterator[Fix]:
-    """If a colon is expected, the types behind an operation, from those of its operands."""
+    """If a colon is expected, the types after an operation, from those of its operands."""
     operation = problem.operation
     if problem.values["token"] != ":" or operation is None or operation.declaration is None or operation.regions:
         return

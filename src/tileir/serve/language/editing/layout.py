@@ -31,7 +31,7 @@ def laid_out(text: str) -> str:
 def layout_edits(syntax: SyntaxTree) -> list[Edit]:
     """The changes that lay a text out, in order; each replaces what is between two tokens.
 
-    Where brackets do not match, nobody knows what belongs to what: such a text stays as it is.
+    A text whose brackets do not match stays as it is.
     """
     if not _match(syntax.tokens):
         return []
@@ -77,19 +77,21 @@ class _Layout:
             written = text[end:start]
             while levels and token > levels[-1].last:
                 levels.pop()
-            wanted = self._before(token, written)
-            if wanted != written:
-                found.append(Edit(end, start, wanted))
+            expected = self._before(token, written)
+            if expected != written:
+                found.append(Edit(end, start, expected))
             end = start + len(self._tokens[token])
             if token in self._opening:
                 self._depth += 1
             elif levels and token not in self._closing:
                 levels[-1].step(token)
         written = text[end:]
-        wanted = self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
-        wanted = wanted.rstrip() + self._newline if self._count or wanted else ""
-        if wanted != written:
-            found.append(Edit(end, len(text), wanted))
+        expected = (
+            self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
+        )
+        expected = expected.rstrip() + self._newline if self._count or expected else ""
+        if expected != written:
+            found.append(Edit(end, len(text), expected))
         return found
 
     def _before(self, token: int, written: str) -> str:
@@ -112,7 +114,7 @@ class _Layout:
     def _inside(self, token: int, written: str) -> str:
         """What stands before a token that continues an operation."""
         if not self._levels:
-            # Tokens of nothing that could be told apart stay as they are, but for blanks at the ends of lines.
+            # Tokens of no known operation stay as they are, but for blanks at the ends of lines.
             return self._line(token, written, self._depth) if "\n" in written or not token else written
         level = self._levels[-1]
         text = self._tokens[token]
@@ -124,7 +126,7 @@ class _Layout:
             blank = " " if written[:1] == " " and written.lstrip(" ")[:1] in "\r\n" else ""
             return blank + self._with_comments(written.lstrip(" "), indentation, indentation)
         if "//" not in written and (token in self._opening or token - 1 in self._closing):
-            # `{` stands behind what it belongs to, and `else` behind `}`.
+            # `{` stands after what it belongs to, and `else` after `}`.
             return level.gap(token, " ")
         closes = text in (")", "]", "}", ">")
         inner = indentation + CONTINUATION
@@ -154,16 +156,16 @@ class _Layout:
     ) -> str:
         """Blanks, lines and comments between two tokens, with lines at an indentation, the last one at another.
 
-        A comment behind a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
-        the first or the last and is not wanted there; `begins` tells that nothing stands before.
+        A comment after a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
+        the first or the last and does not belong there; `begins` is true if nothing stands before.
         """
         lines = written.split("\n")
-        pieces: list[str] = []
+        parts: list[str] = []
         first = lines[0].rstrip()
         if first and not begins:
-            pieces.append(first if first[:1] in " \t" else " " + first)
+            parts.append(first if first[:1] in " \t" else " " + first)
         elif first:
-            pieces.append(first.lstrip())
+            parts.append(first.lstrip())
         empty = False
         commented = bool(first)
         for line in lines[1:-1]:
@@ -171,22 +173,22 @@ class _Layout:
             if not content:
                 empty = True
                 continue
-            if pieces or not begins:
-                pieces.append(self._newline)
+            if parts or not begins:
+                parts.append(self._newline)
                 if empty and (blank_before or commented):
-                    pieces.append(self._newline)
-            pieces.append(indentation + content)
+                    parts.append(self._newline)
+            parts.append(indentation + content)
             empty = False
             commented = True
-        if not pieces and begins:
+        if not parts and begins:
             return last
-        pieces.append(self._newline)
+        parts.append(self._newline)
         if empty and blank_behind and (blank_before or commented):
-            pieces.append(self._newline)
-        return "".join(pieces) + last
+            parts.append(self._newline)
+        return "".join(parts) + last
 
     def _end_of_label(self, token: int) -> int:
-        """The `:` behind a label and its arguments."""
+        """The `:` after a label and its arguments."""
         end = closing(self._tokens, token + 1) if self._tokens[token + 1] == "(" else token + 1
         return end if self._tokens[end] == ":" else end - 1
 

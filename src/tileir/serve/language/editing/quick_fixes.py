@@ -24,11 +24,11 @@ from tileir.text.edits import EditedText
 from tileir.text.lexer import TOKEN
 from tileir.text.printer import Printer
 
-# For one finding, so many fixes are tried, so many offered by an editor, and so many printed.
+# For one finding: the most fixes that are tried, that an editor offers, and that are printed.
 _MOST_TRIED = 16
 _MOST_OFFERED = 6
 _MOST_PRINTED = 3
-# Of the findings of a command, so many get help.
+# The most findings of a command that get help.
 _MOST_FIXED = 20
 # The most tokens that are read for one request of an editor or one file of a command: half a second.
 _LARGEST_EFFORT = 300_000
@@ -53,7 +53,7 @@ def add_help(diagnostics: list[Diagnostic], settings: Settings) -> None:
             texts[source] = analysis, Trials(syntax, settings)
         analysis, trials = texts[source]
         good = good_fixes(analysis, located(diagnostic, analysis.syntax, _SYNTAX), trials)
-        # Of many that help, none is likely.
+        # If many fixes help, none is likely to be right.
         if 0 < len(good) <= _MOST_PRINTED:
             # In place of names that are spelled nearly so.
             diagnostic.notes = [each for each in diagnostic.notes if each.severity != "help"]
@@ -96,7 +96,7 @@ def good_fixes(analysis: Analysis, diagnostic: TextDiagnostic, trials: Trials) -
     for number, fix in enumerate(candidates):
         if number == _MOST_TRIED or len(found) == _MOST_OFFERED or trials.exhausted:
             break
-        # Of several fixes with one title, the first that helps.
+        # Keep the first fix with a title that helps.
         if fix.title not in found and trials.helps(fix.edits, diagnostic):
             found[fix.title] = fix
     return list(found.values())
@@ -133,7 +133,7 @@ class Trials:
         counts, key = Counter(map(_key, before)), _key(diagnostic)
         if Counter(map(_key, after))[key] >= counts[key]:
             return False
-        # The verifier speaks only where the reader has nothing to say: what it finds now may have been there before,
+        # The verifier runs only where the reader finds nothing: its findings may have been there before,
         # unless it is about what was changed.
         was_unread = any(found.code == _SYNTAX for found in before)
         start = edits[0].start + _growth([edit for edit in cuts if edit.end <= edits[0].start])
@@ -154,7 +154,7 @@ class Trials:
 
     def _functions(self, edits: Sequence[Edit], diagnostic: TextDiagnostic) -> frozenset[OperationNode]:
         """The functions that a fix changes; none if the whole text has to be read."""
-        # What opens or closes regions moves operations to other places.
+        # An edit that opens or closes regions moves operations into others.
         changed = "".join([edit.text + self._syntax.text[edit.start : edit.end] for edit in edits])
         if "{" in changed or "}" in changed:
             return frozenset()
@@ -175,7 +175,7 @@ def _growth(edits: list[Edit]) -> int:
 
 
 def _key(diagnostic: TextDiagnostic) -> str:
-    """What tells findings apart: messages may show an operation with its values numbered."""
+    """The key of a finding: messages may show an operation with its values numbered."""
     return f"{diagnostic.severity}: {_NUMBERED.sub('%', diagnostic.message)}"
 
 
@@ -202,7 +202,7 @@ def names_in_text(analysis: Analysis, node: OperationNode | None = None) -> dict
 def printed(analysis: Analysis, node: OperationNode | None, generic: bool = False) -> Edit | None:
     """The edit that writes an operation as the printer does, up to its first region; None if it cannot be.
 
-    Operations that the reader inserted before it (a conversion, say) have no names in the text: then there is none.
+    Operations that the reader inserted before it (such as a conversion) have no names in the text: then there is none.
     """
     syntax, operation = analysis.syntax, analysis.operation_of(node)
     if node is None or operation is None:
@@ -216,7 +216,7 @@ def printed(analysis: Analysis, node: OperationNode | None, generic: bool = Fals
     printer.names.update(names)
     printer.print_operation(operation)
     text = printer.text()
-    # The location behind it stays.
+    # The location after it stays.
     last = node.last
     if syntax.tokens[last] == ")" and "loc" in syntax.tokens[node.name : last]:
         last = max(token for token in range(node.name, last) if syntax.tokens[token] == "loc") - 1

@@ -42,9 +42,9 @@ Span = tuple[int, int, str, int]
 
 
 def semantic_tokens(document: Document, shown: lsp.Range | None = None) -> lsp.SemanticTokens:
-    """The words of the lines of a range, or of a whole document.
+    """The semantic tokens in the lines of a range, or of a whole document.
 
-    The protocol has five numbers for each: places are distances from the word before.
+    The protocol has five numbers for each: positions are distances from the token before.
     """
     start, end = (document.offset(shown.start), document.offset(shown.end)) if shown else (0, len(document.text))
     data: list[int] = []
@@ -64,7 +64,7 @@ def semantic_tokens(document: Document, shown: lsp.Range | None = None) -> lsp.S
 
 
 def _words(document: Document, start: int, end: int) -> Iterator[Span]:
-    """The words of the tokens that begin between two offsets, and of the one before; comments there."""
+    """The spans of the tokens that begin between two offsets, and of the one before; of comments there."""
     syntax, tokens = document.syntax, document.syntax.tokens
     operation: OperationNode | None = None
     known: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _words(document: Document, start: int, end: int) -> Iterator[Span]:
         if len(text) == 1 and not head.isalnum():
             continue
         if "<" in text and head not in ('"', "%", "@"):
-            yield from [(place + at, length, kind, 0) for at, length, kind in _type_pieces(text)]
+            yield from [(place + at, length, kind, 0) for at, length, kind in _type_spans(text)]
             continue
         if operation is None or not operation.first <= token <= operation.last or operation.regions:
             operation = syntax.operation_of_token(token)
@@ -124,7 +124,7 @@ def _operation_kind(declaration: OperationDeclaration | None) -> tuple[str, int]
 
 @cache
 def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, str]:
-    """What the words that the form of an operation knows are."""
+    """The kind of each keyword in the syntax of an operation."""
     if declaration is None:
         return {}
     known: dict[str, str] = {}
@@ -150,23 +150,23 @@ _GENERAL: Final[dict[str, str]] = {
 
 
 @lru_cache(maxsize=4096)
-def _type_pieces(text: str) -> tuple[tuple[int, int, str], ...]:
+def _type_spans(text: str) -> tuple[tuple[int, int, str], ...]:
     """The words and numbers of a type that is one token."""
     found: list[tuple[int, int, str]] = []
     for match in _PIECE.finditer(text):
-        piece, (start, end) = match[0], match.span()
-        if piece == "x":
+        part, (start, end) = match[0], match.span()
+        if part == "x":
             # Between the extents of `4x8xf32`.
             continue
-        if piece.isdigit() or piece == "?":
+        if part.isdigit() or part == "?":
             kind = "number"
-        elif piece in PADDING.values:
+        elif part in PADDING.values:
             kind = "enumMember"
-        elif piece in ELEMENT_TYPES or (piece in _WORDS_OF_TYPES and text[end : end + 1] != "="):
+        elif part in ELEMENT_TYPES or (part in _WORDS_OF_TYPES and text[end : end + 1] != "="):
             kind = "type"
         else:
             kind = "property"
-        found.append((start, len(piece), kind))
+        found.append((start, len(part), kind))
     return tuple(found)
 
 
@@ -199,12 +199,12 @@ def _is_stated(document: Document, name: Name, written: OperationNode) -> bool:
     declaration = written.declaration
     assert definition is not None
     if definition not in written.results:
-        # An argument has its type behind it, the variable of a `for` in the same line; carried values do not.
+        # An argument has its type after it, the variable of a `for` in the same line; carried values do not.
         return tokens[definition + 1] != "="
     if declaration is None or tokens[written.name][:1] == '"':
         return True
     if declaration.is_control_flow:
-        # Of several results it takes counting to tell which type is whose.
+        # With several results, the written types are hard to match to them.
         return len(written.results) == 1 and tokens[definition + 1] != ":"
     return any(
         part.kind == TYPE and (part.operand is None or part.operand in declaration.results)

@@ -1,6 +1,6 @@
 """Hover: a value, an operation, a type, a keyword, a number or a symbol in a few lines of Markdown.
 
-What it is and its type come first.  Behind a rule follow the facts about it and the page of `tileir explain`.
+What it is and its type come first.  After a rule follow the facts about it and the page of `tileir explain`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
     if token is None or syntax.is_comment(offset):
         return None
     if token and len(syntax.tokens[token]) == 1 and syntax.end(token - 1) == offset:
-        # Just behind a word, before a bracket or a comma.
+        # Just after a word, before a bracket or a comma.
         token -= 1
     lines = _lines(document, token)
     for found in document.analysis.diagnostics:

@@ -29,12 +29,12 @@ _KINDS: dict[OperationDeclaration | None, lsp.SymbolKind] = {
     **dict.fromkeys((REDUCE, SCAN), lsp.SymbolKind.Operator),
 }
 _NAMED = (BUILTIN_MODULE, MODULE, ENTRY, GLOBAL)
-# Longer ones are cut in the outline.
+# Longer ones are cut off in the outline.
 _LONGEST_DETAIL = 120
-# What stands deeper is shown beside what it is in: an answer that holds more in one another cannot be written.
+# Deeper symbols are shown as siblings of their parents: JSON with more levels cannot be written.
 _DEEPEST = 50
 
-# Of a workspace, so many files are looked into, and so many symbols given.
+# The most files of a workspace that are searched, and the most symbols in an answer.
 _MOST_FILES = 5_000
 _LARGEST_FILE = 8 << 20
 _MOST_SYMBOLS = 1_000
@@ -137,7 +137,7 @@ def folding_ranges(document: Document) -> list[lsp.FoldingRange]:
         for region in operation.regions:
             first = document.line_of(syntax.starts[region.opening])
             if first > begun:
-                # A head on several lines: the parameters of a kernel, say.
+                # The operation begins on several lines, as a kernel with parameters does.
                 found.append(lsp.FoldingRange(begun, first - 1))
             # The line with `}` stays in sight.
             last = document.line_of(syntax.starts[region.closing]) - (syntax.tokens[region.closing] == "}")
@@ -190,7 +190,7 @@ def _comments(document: Document) -> list[lsp.FoldingRange]:
     return found
 
 
-# An answer holds its selections in one another, and nobody grows one so often: of more, the outermost are left out.
+# The most nested selections in an answer; of more, the outermost are left out, as no user grows one so often.
 _MOST = 64
 
 

@@ -20,9 +20,9 @@ from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.tree import ALIAS, SYMBOL_KIND, VALUE, Name, SyntaxTree
 from tileir.text.lexer import unescape
 
-# The most tokens of a location behind an operation.
+# The most tokens of a location after an operation.
 _LONGEST_LOCATION = 200
-# By the first character of a name: what may follow it, and the rule in words.
+# By the first character of a name: what may follow it, and the text of the rule.
 _VALUE_RULE = "digits only, or letters, digits and '_', '$', '.', '-', not first a digit"
 _ALIAS_RULE = "a letter or '_', then letters, digits, '_', '$' and '-'"
 _VALUE_NAME = re.compile(r"(?:[0-9]+|[A-Za-z_$.\-][\w$.\-]*)", re.ASCII)
@@ -62,7 +62,7 @@ def type_definition(document: Document, position: lsp.Position) -> list[lsp.Loca
         return []
     tokens = [each for each in range(operation.first, operation.head_end) if syntax.tokens[each][:1] == "!"]
     aliases = [alias for alias in map(syntax.name_at, tokens) if alias is not None]
-    # Of several aliases, the one behind the name of an argument, or one that stands for the type.
+    # The alias after the name of an argument, or one of the value's type.
     behind = syntax.name_at(name.definition + 2) if syntax.tokens[name.definition + 1] == ":" else None
     type = document.analysis.type_of(name)
     spelling = type.spelling.replace(" ", "") if type is not None else None
@@ -144,7 +144,7 @@ def _location_at(syntax: SyntaxTree, token: int) -> FileLocation | None:
 
 
 def _script_location(syntax: SyntaxTree, node: OperationNode) -> FileLocation | None:
-    """The line of a script that an operation comes from, by the location behind it."""
+    """The line of a script that an operation comes from, by the location after it."""
     tokens, last = syntax.tokens, node.last
     earliest = max(last - _LONGEST_LOCATION, node.first)
     start = next((token for token in range(last, earliest, -1) if tokens[token] == "loc"), None)
