@@ -1,4 +1,4 @@
-"""Vectors taken apart and put together, and bf16 by the instruction of AVX512_BF16, which works on whole registers.
+"""Vectors taken apart, put together and transposed; and bf16 by the instruction of AVX512_BF16, for whole registers.
 
 That instruction takes the time of two additions where rounding by hand takes nine, but flushes subnormal float32 to
 zero.  So vectors with a subnormal number are rounded by hand, after a test where there may be one (`Register.normal`),
@@ -44,6 +44,27 @@ def joined(builder: Builder, parts: list[Register]) -> Register:
         places = range(2 * parts[0].width)
         parts = [shuffled(builder, *pair, places) for pair in zip(parts[0::2], parts[1::2], strict=True)]
     return parts[0]
+
+
+def interleaved(builder: Builder, parts: list[Register]) -> Register:
+    """The lanes of several vectors, or scalars, in turn; their number is a power of two."""
+    while len(parts) > 1:
+        half, width = len(parts) // 2, max(parts[0].width, 1)
+        vectors = [builder.splat(part, width) for part in parts]
+        lanes = [place for lane in range(width) for place in (lane, lane + width)]
+        parts = [shuffled(builder, *pair, lanes) for pair in zip(vectors[:half], vectors[half:], strict=True)]
+    return parts[0]
+
+
+def transposed(builder: Builder, rows: list[Register]) -> list[Register]:
+    """The columns of a square of vectors."""
+    side, half = len(rows), len(rows) // 2
+    # The elements of two rows in turn, until those of a column are together.
+    turns = [[place for lane in range(start, start + half) for place in (lane, lane + side)] for start in (0, half)]
+    for _ in range(side.bit_length() - 1):
+        pairs = zip(rows[:half], rows[half:], strict=True)
+        rows = [shuffled(builder, *pair, turn) for pair in pairs for turn in turns]
+    return rows
 
 
 ByHand = Callable[[Builder, Register], Register]  # f32 to patterns of bf16
