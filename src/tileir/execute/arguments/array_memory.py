@@ -39,7 +39,7 @@ class OnOtherDevice(Exception):
 
 def attribute_of(value: object, name: str) -> Any:
     """An attribute of a foreign object; whatever goes wrong inside it is a `BadArray`."""
-    return _asked(lambda: getattr(value, name), f"fails when its attribute '{name}' is read")
+    return _called(lambda: getattr(value, name), f"fails when its attribute '{name}' is read")
 
 
 def has_attribute(value: object, name: str) -> bool:
@@ -50,14 +50,14 @@ def has_attribute(value: object, name: str) -> bool:
         return True
 
 
-def _asked(question: Callable[[], Any], failure: str) -> Any:
+def _called(question: Callable[[], Any], failure: str) -> Any:
     """What a foreign object answers; whatever it raises is a `BadArray`."""
     try:
         return question()
     except Exception as error:
         text = str(error).partition("\n")[0]
-        words = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        raise BadArray(f"{failure} ({words})") from None
+        message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        raise BadArray(f"{failure} ({message})") from None
 
 
 # --- what all of them must keep to ---
@@ -165,7 +165,7 @@ def from_interface(value: object, on_host: bool = True) -> ArrayDescription:
 def _dtype(spelled: object) -> DType:
     if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
         raise BadArray(f"has {spelled!r} for the type of its elements, as no array has")
-    found: DType = _asked(lambda: numpy.dtype(spelled), f"has {spelled!r} for the type of its elements")
+    found: DType = _called(lambda: numpy.dtype(spelled), f"has {spelled!r} for the type of its elements")
     if not found.itemsize or found.hasobject:
         raise BadArray(f"has elements of type {spelled!r}, which are no numbers")
     return found
@@ -176,7 +176,7 @@ def _in_buffer(
 ) -> ArrayDescription:
     """An array inside what Python's buffer protocol gives."""
     failure = "has no address and no buffer"
-    memory = _asked(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
+    memory = _called(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
     low, high = byte_range(offset, shape, described[2], dtype.itemsize)
@@ -187,7 +187,7 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), "has no buffer that NumPy understands")
+    return _called(lambda: numpy.asarray(memoryview(cast(Any, value))), "has no buffer that NumPy understands")
 
 
 # --- DLPack ---
@@ -224,7 +224,7 @@ _DTYPES: Final = {
 def device_of(value: object) -> int:
     if not has_attribute(value, "__dlpack_device__"):
         return 1
-    device = _asked(attribute_of(value, "__dlpack_device__"), "fails when its device is read")
+    device = _called(attribute_of(value, "__dlpack_device__"), "fails when its device is read")
     if not isinstance(device, tuple) or len(device) != 2:
         raise BadArray(f"reports that its device is {device!r}, which should be a kind and a number")
     return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
@@ -282,7 +282,7 @@ def _capsule(value: object, options: dict[str, int]) -> object:
         except TypeError:
             return method(**options)
 
-    return _asked(share, "cannot be shared through DLPack")
+    return _called(share, "cannot be shared through DLPack")
 
 
 # Functions of our own: the types of those in `pythonapi` are everybody's to set.

@@ -397,8 +397,8 @@ class Kernel:
     def _checked(self, **given: Any) -> LaunchOptions:
         """What a launch asks for, checked before anything runs; for None what the kernel has."""
         own = ("schedule", "unchecked")
-        asked = {name: value for name, value in given.items() if value is not None or name not in own}
-        return checked_options(self._ordinary._replace(**asked))
+        stated = {name: value for name, value in given.items() if value is not None or name not in own}
+        return checked_options(self._ordinary._replace(**stated))
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Backend:
         engine = self._engine

@@ -271,8 +271,8 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
         return found
     cached = "true"
     if target.store in emission.program.nontemporal.values():
-        streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
-        cached = builder.emit(f"xor i1 {streams}, true")
+        is_nontemporal = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
+        cached = builder.emit(f"xor i1 {is_nontemporal}, true")
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
     return found._replace(direct=builder.all_of([cached, view_access.is_inside(emission, access), apart]))

@@ -60,10 +60,10 @@ def transposed(builder: Builder, rows: list[Register]) -> list[Register]:
     """The columns of a square of vectors."""
     side, half = len(rows), len(rows) // 2
     # The elements of two rows in turn, until those of a column are together.
-    turns = [[place for lane in range(start, start + half) for place in (lane, lane + side)] for start in (0, half)]
+    orders = [[place for lane in range(start, start + half) for place in (lane, lane + side)] for start in (0, half)]
     for _ in range(side.bit_length() - 1):
         pairs = zip(rows[:half], rows[half:], strict=True)
-        rows = [shuffled(builder, *pair, turn) for pair in pairs for turn in turns]
+        rows = [shuffled(builder, *pair, order) for pair in pairs for order in orders]
     return rows
 
 

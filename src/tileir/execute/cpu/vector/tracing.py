@@ -211,12 +211,12 @@ class Tracer(NDArrayOperatorsMixin):
             raise Untraceable(f"numpy.{name}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
-        wanted = keywords.pop("dtype", None)
+        requested = keywords.pop("dtype", None)
         keywords.pop("casting", None)
         if keywords:
             raise Untraceable(f"{name} with {', '.join(keywords)}")
         builder = self.builder
-        dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
+        dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), requested)
         operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
         if formula is None:
             results: Any = Tracer(builder, emit_ufunc(builder, name, operands))
@@ -252,10 +252,10 @@ def _promotable(value: Any) -> Any:
 
 
 @cache
-def _loop(ufunc: numpy.ufunc, operands: tuple[Any, ...], wanted: Any) -> tuple[DType, ...]:
+def _loop(ufunc: numpy.ufunc, operands: tuple[Any, ...], requested: Any) -> tuple[DType, ...]:
     """The dtypes of the loop NumPy would run, operands first."""
     every = (*operands, *[None] * ufunc.nout)
-    signature = (None,) * ufunc.nin + (None if wanted is None else numpy.dtype(wanted),) * ufunc.nout
+    signature = (None,) * ufunc.nin + (None if requested is None else numpy.dtype(requested),) * ufunc.nout
     found: tuple[DType, ...] = ufunc.resolve_dtypes(every, signature=signature)
     return found
 

@@ -96,18 +96,18 @@ class TritonKernel(GpuLauncher):
 
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         target = triton_target(launching.place.target)
-        wanted = self.kind_of(launching)
-        found = self._codes.get((target.name, wanted))
+        requested = self.kind_of(launching)
+        found = self._codes.get((target.name, requested))
         if found is None and self._tunes and launching.bound is None:
             return None
-        return found if found is not None else self._code(target, wanted, launching)
+        return found if found is not None else self._code(target, requested, launching)
 
-    def _code(self, target: TritonTarget, wanted: Specialization, launching: Launching) -> LaunchedCode:
+    def _code(self, target: TritonTarget, requested: Specialization, launching: Launching) -> LaunchedCode:
         """Code for a kind of launches, made or found among what was made for others."""
         with self._making:
-            found = self._codes.get((target.name, wanted))
+            found = self._codes.get((target.name, requested))
             if found is None:
-                kind = self._kind(target, wanted)
+                kind = self._kind(target, requested)
                 found = self._codes.get((target.name, kind))
                 if found is None:
                     code = self._best(target, kind, launching)
@@ -115,16 +115,16 @@ class TritonKernel(GpuLauncher):
                     found = self._launched(code)
                     self._made[target.name] += 1
                     self._codes[target.name, kind] = found
-                self._codes[target.name, wanted] = found
+                self._codes[target.name, requested] = found
         return found
 
-    def _kind(self, target: TritonTarget, wanted: Specialization) -> Specialization:
-        """The kind of launches to have code for: the one that is wanted, unless there are many."""
+    def _kind(self, target: TritonTarget, requested: Specialization) -> Specialization:
+        """The kind of launches to have code for: the one that is requested, unless there are many."""
         if self._made[target.name] < FINE_KINDS:
-            return wanted
-        kind = coarser(wanted)
+            return requested
+        kind = coarser(requested)
         is_made = (target.name, kind) in self._codes or self._made[target.name] < MOST_KINDS
-        return kind if is_made else general(len(wanted.divisors))
+        return kind if is_made else general(len(requested.divisors))
 
     def _best(self, target: TritonTarget, kind: Specialization, launching: Launching) -> Code:
         """The code for a kind of launches: with the schedule that a search has found, or finds now, or the model's."""
@@ -211,16 +211,16 @@ class TritonKernel(GpuLauncher):
         # Imported here: a kernel from the cache runs without what compiles it.
         from tileir.execute.gpu.triton.compiler import stage_text
 
-        wanted = triton_target(target_here() if target is None else target)
-        stages = ("amdgcn",) if wanted.is_amd else ("ptx", "sass")
+        machine = triton_target(target_here() if target is None else target)
+        stages = ("amdgcn",) if machine.is_amd else ("ptx", "sass")
         if stage in ("ptx", "sass", "amdgcn") and stage not in stages:
-            raise ChoiceError(f"code for {wanted.name} has no stage '{stage}' to dump: it has {' and '.join(stages)}")
+            raise ChoiceError(f"code for {machine.name} has no stage '{stage}' to dump: it has {' and '.join(stages)}")
         options = CodeOptions(self._fast)
         if stage == "schedule" and target is None:
             # Launches of the usual kind on this GPU have the schedule that a search found, if there was one.
-            place, kind = device(current_ordinal()), self._classifier.usual(wanted.has_tma)
-            options = options._replace(schedule=kept_schedule(self.entry, wanted.name, place.name, kind, self._fast))
-        return stage_text(self.entry, wanted, options, stage, Limits())
+            place, kind = device(current_ordinal()), self._classifier.usual(machine.has_tma)
+            options = options._replace(schedule=kept_schedule(self.entry, machine.name, place.name, kind, self._fast))
+        return stage_text(self.entry, machine, options, stage, Limits())
 
 
 def compile_ahead(entry: Operation, target: str, values: Sequence[int | float], fast: bool = False) -> Code:

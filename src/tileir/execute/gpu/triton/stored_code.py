@@ -143,11 +143,11 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
 
 def _slots(packed: list[list[Any]], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
     """The parameters of the code: descriptors as Triton wants them, and last its own, for scratch and its profiler."""
-    wanted = iter(metadata.get("tensordesc_meta") or ())
+    descriptors = iter(metadata.get("tensordesc_meta") or ())
     found = [unpacked_slot(kind, content) for kind, content in packed]
     for number, slot in enumerate(found):
         if slot.kind == "descriptor":
-            meta = next(wanted)
+            meta = next(descriptors)
             box, element = tuple(meta["block_size"]), _DRIVER_TYPES.get(meta["elem_type"], meta["elem_type"])
             map_ = slot.content._replace(box=box, element_type=element, swizzle=meta["swizzle"])
             found[number] = Slot("descriptor", map_)

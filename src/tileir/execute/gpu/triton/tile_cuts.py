@@ -156,11 +156,11 @@ def _check_view(operation: Operation, axis: int) -> None:
 
 def _same_axis(value: Value, axis: int, other: Value) -> int:
     """The dimension of another tile that is this one's, where they differ in dimensions of one element only."""
-    shape, wanted = tile_of(value).shape, tile_of(other).shape
-    if [extent for extent in shape if extent > 1] != [extent for extent in wanted if extent > 1]:
+    shape, expected = tile_of(value).shape, tile_of(other).shape
+    if [extent for extent in shape if extent > 1] != [extent for extent in expected if extent > 1]:
         raise Uncut
     number = sum([extent > 1 for extent in shape[:axis]])
-    return [place for place, extent in enumerate(wanted) if extent > 1][number]
+    return [place for place, extent in enumerate(expected) if extent > 1][number]
 
 
 def check_order(cut: TileSplit, block: Block, written: list[Operation]) -> None:

@@ -34,8 +34,8 @@ def _spread(build: Lowering, value: TtirValue, before: Shape, after: Shape) -> T
     """A tile of the shape `before`, repeated along dimensions of one element."""
     if not value.shape:
         return build.splat(value, squeezed(after))
-    for axis, (extent, wanted) in enumerate(zip(before, after, strict=True)):
-        if extent != wanted:
+    for axis, (extent, target) in enumerate(zip(before, after, strict=True)):
+        if extent != target:
             value = build.expand(value, squeezed_axis(after, axis))
     return build.broadcast(value, squeezed(after))
 
@@ -166,9 +166,9 @@ def lower_permute(build: Lowering, operation: Operation) -> None:
     if not is_small or not _is_in_loop(operation):
         build.result(operation, build.transpose(value, order))
         return
-    wanted = build.transpose(places(build, value.shape), order)
-    bits, numbers = [build.reshape(each, (prod(shape),)) for each in (as_bits(build, value), wanted)]
-    found = build.reshape(build.gather(bits, numbers), wanted.shape)
+    sources = build.transpose(places(build, value.shape), order)
+    bits, numbers = [build.reshape(each, (prod(shape),)) for each in (as_bits(build, value), sources)]
+    found = build.reshape(build.gather(bits, numbers), sources.shape)
     build.result(operation, from_bits(build, found, value.element))
 
 

@@ -299,14 +299,14 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
     lacks_memory = "bad_alloc" in ended.output or "out of memory" in ended.output.lower()
     memory = memory_note(limit) if lacks_memory else ""
     digest = blake2b(repr(request).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    asked = {name: value for name, value in request._asdict().items() if name != "text"}
+    options = {name: value for name, value in request._asdict().items() if name != "text"}
     with open(stages.__file__, "rb") as file:
         source = file.read()
     saved = save_reproducer(
         f"triton-{request.target}-{digest}",
         {
             stages.FILE: request.text.encode("utf-8", "surrogateescape"),
-            "request.json": json.dumps(asked, indent=1).encode(),
+            "request.json": json.dumps(options, indent=1).encode(),
             "stages.py": source,
         },
         [sys.executable, os.path.join("{}", "stages.py"), os.path.join("{}", "request.json")],

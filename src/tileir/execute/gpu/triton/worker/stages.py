@@ -274,13 +274,13 @@ def serve(directory: str, folders: list[str]) -> None:
         _answer_to(stages.compile, _EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx")
     while poll.poll(_IDLE_SECONDS * 1000):
         try:
-            asked, seconds, memory = marshal.load(requests)
+            request, seconds, memory = marshal.load(requests)
         except EOFError:
             break
         os.ftruncate(2, 0)
         _limit(seconds, memory)
         _end_with(requests.fileno(), True)
-        answer = (BROKEN, problem) if stages is None or problem else _answer_to(stages.compile, *asked)
+        answer = (BROKEN, problem) if stages is None or problem else _answer_to(stages.compile, *request)
         _end_with(requests.fileno(), False)
         answers.write(marshal.dumps(answer))
         answers.flush()
@@ -288,9 +288,9 @@ def serve(directory: str, folders: list[str]) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
+def _answer_to(work: Callable[..., Any], *request: Any) -> tuple[Any, ...]:
     try:
-        return (MADE, *(work(*asked) or ()), _output())
+        return (MADE, *(work(*request) or ()), _output())
     except MemoryError:
         # What ends a process for want of memory ends it here too.
         os.write(2, b"out of memory\n")
@@ -312,12 +312,12 @@ def _limit(seconds: float, memory: int) -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    wanted = {
+    limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: memory,
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime + seconds) + 2,
     }
-    for kind, number in wanted.items():
+    for kind, number in limits.items():
         most = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (number if most == resource.RLIM_INFINITY else min(number, most), most))
 
