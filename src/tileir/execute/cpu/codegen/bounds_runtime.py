@@ -37,7 +37,7 @@ def _table(builder: Builder, layout: Layout) -> tuple[str, str]:
     given = builder.word("%record", REGIONS)
     is_own = builder.emit(f"icmp eq i64 {given}, 0")
     own = builder.emit(f"getelementptr i64, ptr %record, i64 {layout.regions}")
-    table = builder.emit(f"select i1 {is_own}, ptr {own}, ptr {builder.pointer(given)}")
+    table = str(builder.select(is_own, own, builder.pointer(given), "ptr"))
     count = builder.word("%record", REGIONS + 1)
     return table, builder.emit(f"select i1 {is_own}, i64 {layout.region_count}, i64 {count}")
 

@@ -63,6 +63,12 @@ class Buffer:
         return f"{self.name}:{self.dtype.name}[{self.count}]"
 
 
+def new_buffer(buffers: list[Buffer], dtype: DType, count: int, persistent: bool = False) -> Buffer:
+    """Another buffer of a kernel, named by its number."""
+    buffers.append(Buffer(f"b{len(buffers)}", dtype, count, persistent))
+    return buffers[-1]
+
+
 class Expression:
     """A tile computed where it is used; `value` is what it realizes, `cost` the work per element.  Nothing may
     overwrite its `reads` (loads of the caller's memory) and `buffers` while it waits."""

@@ -55,10 +55,9 @@ class KLoop:
         self.k_end: Number = FAR  # Where k ends within the last iteration: k-blocks go no further.
         self.signed_zero: str = ""  # What to add to accumulators
         self._find_k_end()
-        self.room: Number = FAR  # The iterations before tiles begin to lie over an edge of k.
-        for operand in self.operands:
-            if operand.room != FAR:
-                self.room = self.builder.smaller(self.room, operand.room)
+        # The iterations before tiles begin to lie over an edge of k.
+        rooms: list[Number] = [FAR, *[operand.room for operand in self.operands if operand.room != FAR]]
+        self.room: Final = reduce(self.builder.smaller, rooms)
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
 

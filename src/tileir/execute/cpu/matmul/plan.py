@@ -73,9 +73,7 @@ class Rows(NamedTuple):
 
     def where(self, builder: Builder, condition: str, otherwise: Rows) -> Rows:
         """These rows where an i1 holds, else others."""
-        if condition in ("true", "false"):
-            return self if condition == "true" else otherwise
-        pointer = builder.emit(f"select i1 {condition}, ptr {self.pointer}, ptr {otherwise.pointer}")
+        pointer = str(builder.select(condition, self.pointer, otherwise.pointer, "ptr"))
         return Rows(pointer, builder.select(condition, self.stride, otherwise.stride))
 
 

@@ -11,6 +11,7 @@ by side and in their arrays.  Otherwise the loop runs as it is and finds an acce
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Final
 
@@ -28,7 +29,7 @@ from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.matmul.operands import pointer_tile
 from tileir.execute.cpu.matmul.plan import Plan, make_plan, make_scaled_plan
-from tileir.execute.dtypes import DType, plain_memory, value_dtype
+from tileir.execute.dtypes import plain_memory, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
 from tileir.ir.values import Value
@@ -112,24 +113,24 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
     from zeros."""
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
-    place = lowering.expression(value)
+    start = lowering.expression(value)
     if plan.acc_dtype != value_dtype(type.element):
         buffer = lowering.new_buffer(plan.acc_dtype, type.count)
-        lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
+        lowering.nest(start, operation, lambda root: StoreBuffer(root, buffer))
         return buffer, False
-    if isinstance(place, BufferRead) and value.parent_block is operation.parent and place.buffer not in busy:
+    if isinstance(start, BufferRead) and value.parent_block is operation.parent and start.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
-        if alone and not lowering.shares(place.buffer, value, operation):
-            return place.buffer, False
-    fused = fusion.FusedNodes([place], type.shape, [operation])
+        if alone and not lowering.shares(start.buffer, value, operation):
+            return start.buffer, False
+    fused = fusion.FusedNodes([start], type.shape, [operation])
     finished = fusion.finished(fused, set(), [operation], lowering.done)
     buffer = lowering.buffer_for(result, fused, finished)
     if buffer in busy:
         buffer = lowering.new_buffer(plan.acc_dtype, type.count)
-    (place,), kept = lowering.prepare([place], place.shape, operation)
-    if ex.is_zero(place) and not kept:
+    (start,), kept = lowering.prepare([start], start.shape, operation)
+    if ex.is_zero(start) and not kept:
         return buffer, True
-    lowering.body.append(LoopNest(place.shape, [*kept, StoreBuffer(place, buffer)]))
+    lowering.body.append(LoopNest(start.shape, [*kept, StoreBuffer(start, buffer)]))
     return buffer, False
 
 
@@ -319,14 +320,8 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
 
 def allocate(program: Program) -> None:
     """Give all matmuls scratch memory for the packed operands of a k-block."""
-
-    def new_buffer(dtype: DType, count: int, persistent: bool = False) -> Buffer:
-        program.buffers.append(Buffer(f"b{len(program.buffers)}", dtype, count, persistent))
-        return program.buffers[-1]
-
-    for matmul in list(statements.statements(program.body)):
-        if not isinstance(matmul, Matmul):
-            continue
+    new_buffer = partial(ex.new_buffer, program.buffers)
+    for matmul in [each for each in statements.statements(program.body) if isinstance(each, Matmul)]:
         for side, keys in enumerate(matmul.keys):
             layout = matmul.plan.layout(side)
             count = matmul.iterations * layout.elements

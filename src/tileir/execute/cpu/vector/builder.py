@@ -283,11 +283,11 @@ class Builder:
             return "true" if holds[comparison[-2:]] else "false"
         return self.emit(f"icmp {comparison} i64 {left}, {right}")
 
-    def select(self, condition: str, left: Number, right: Number) -> Number:
-        """One number where an i1 holds, else the other."""
+    def select(self, condition: str, left: Number, right: Number, type: str = "i64") -> Number:
+        """One number where an i1 holds, else the other; or one of two pointers."""
         if condition in ("true", "false"):
             return left if condition == "true" else right
-        return self.emit(f"select i1 {condition}, i64 {left}, i64 {right}")
+        return self.emit(f"select i1 {condition}, {type} {left}, {type} {right}")
 
     def opaque(self, number: Number) -> Number:
         """The same number, opaque to LLVM, which would compute it again in every iteration to save registers."""
