@@ -51,17 +51,17 @@ class Pattern:
         self._grid: BlockId = grid
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
-        self.places: array[int] = array("Q")
+        self.addresses: array[int] = array("Q")
         self._unsure: bool = False  # Whether the tile may move along an axis with one tile block, nobody knows how far.
 
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)
-        self.places.append(address)
+        self.addresses.append(address)
 
     @property
     def distinct(self) -> int:
         """How many different tiles were stored."""
-        return len(set(self.places))
+        return len(set(self.addresses))
 
     @property
     def tile_count(self) -> int:
@@ -75,8 +75,8 @@ class Pattern:
         order = self._order
         if order is None or not self.tile.ends:
             return False
-        place = _position(address - self.origin, self.tile.strides, order)
-        return not all(0 <= int(number) < end for number, end in zip(place, self.tile.ends, strict=True))
+        position = _position(address - self.origin, self.tile.strides, order)
+        return not all(0 <= int(number) < end for number, end in zip(position, self.tile.ends, strict=True))
 
     def block_of(self, address: int) -> BlockId | None:
         """The tile block whose tile an address lies in by the rule, in the grid or beyond it; None without a rule."""
@@ -109,8 +109,8 @@ class Pattern:
         if order is None:
             return None
         numbers = numpy.frombuffer(self.blocks, numpy.int64)
-        places = numpy.frombuffer(self.places, numpy.uint64).astype(numpy.int64) - self.origin
-        positions = _positions(places, self.tile.strides, order)
+        addresses = numpy.frombuffer(self.addresses, numpy.uint64).astype(numpy.int64) - self.origin
+        positions = _positions(addresses, self.tile.strides, order)
         coordinates = numpy.stack(
             [numbers % grid[0], numbers // grid[0] % grid[1], numbers // (grid[0] * grid[1]), numbers * 0], axis=1
         )
@@ -133,7 +133,7 @@ class Pattern:
         return self._fitted(coordinates, positions, order, rows)
 
     def _fitted(self, coordinates: Array, positions: Array, order: list[int], rows: int) -> Rule | None:
-        base, place = coordinates[0], positions[0]
+        base, position = coordinates[0], positions[0]
         factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
         for axis in range(_COUNT):
             moved = coordinates != base
@@ -141,7 +141,7 @@ class Pattern:
             if alone.any():
                 number = int(alone.argmax())
                 way = int(coordinates[number, axis] - base[axis])
-                change = positions[number] - place
+                change = positions[number] - position
                 if (change % way).any():
                     return None
                 factors[:, axis] = change // way
@@ -152,7 +152,7 @@ class Pattern:
                     self._unsure = True
                 else:
                     factors[:, axis] = moved_by
-        start = place - factors @ base
+        start = position - factors @ base
         if (positions != start + coordinates @ factors.T).any():
             return None
         return start, factors, rows
@@ -214,11 +214,11 @@ def tile_of_view(access: Access) -> Tile:
 
 def tile_of_pointers(access: Access) -> Tile | None:
     """The tile of an access through pointers; None if these are not at even distances."""
-    places = access.addresses.view(numpy.int64)
-    steps = even_steps(places) if access.view is None else None
+    addresses = access.addresses.view(numpy.int64)
+    steps = even_steps(addresses) if access.view is None else None
     if steps is None:
         return None
-    address = int(places.item(0)) + sum([(extent - 1) * min(stride, 0) for extent, stride in steps])
+    address = int(addresses.item(0)) + sum([(extent - 1) * min(stride, 0) for extent, stride in steps])
     if not steps:
         return Tile(address, (1,), (access.size,))
     return Tile(address, tuple([extent for extent, _ in steps]), tuple([abs(stride) for _, stride in steps]))

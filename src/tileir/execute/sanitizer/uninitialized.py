@@ -25,7 +25,7 @@ _WORD: Final = 8
 _LEAST: Final = 4  # Fewer bytes than these might hold the pattern by chance.
 _FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7  # As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289.
 _OTHERS: Final = 0xA9E5_938D_D9C5_B3A7  # Negative as signed integers of any width, large as unsigned ones.
-UNWRITTEN_WORDS: Final = tuple(value >> 16 * place & 0xFFFF for value in (_FLOATS, _OTHERS) for place in range(4))
+UNWRITTEN_WORDS: Final = tuple(value >> 16 * lane & 0xFFFF for value in (_FLOATS, _OTHERS) for lane in range(4))
 """The pattern in words of 16 bits, of which the lower seven differ from allocation to allocation."""
 
 _MIXING: Final = 0x9E3779B1
@@ -76,9 +76,9 @@ def _pattern(elements: Elements, number: int) -> Array:
     """The 8 bytes that are repeated; what is copied from elsewhere holds another pattern."""
     value = _FLOATS if elements.is_float else _OTHERS
     mixed = number * _MIXING
-    for place in range(4):
+    for lane in range(4):
         # Seven bits in each sixteen: neither sign nor exponent change.
-        value ^= (mixed >> 7 * place & 0x7F) << 16 * place
+        value ^= (mixed >> 7 * lane & 0x7F) << 16 * lane
     return numpy.frombuffer(value.to_bytes(_WORD, "little"), numpy.uint8)
 
 

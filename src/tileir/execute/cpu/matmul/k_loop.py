@@ -131,13 +131,13 @@ class KLoop:
             assert cache is not None
             packed = emission.buffer(cache)
             return packed, self._pack(side, block, whole, packed)
-        keys = places = [emission.whole(key) for key in cache.keys]
+        keys = indices = [emission.whole(key) for key in cache.keys]
         if matmul.general is not None:
-            keys, places = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
+            keys, indices = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
         elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
-            keys = places = [*keys, self.batch]
+            keys = indices = [*keys, self.batch]
         # K-blocks of other indices have other slots, as far as there are enough.
-        slot = reduce(builder.add, places)
+        slot = reduce(builder.add, indices)
         if matmul.loop is not None:
             # Rounded up: the last k-block may begin within the one before.
             length = matmul.iterations
@@ -178,8 +178,8 @@ class KLoop:
     def _pack_tile(self, side: int, block: KBlock, number: Number, to: str) -> None:
         emission, builder, (a, _) = self.emission, self.builder, self.operands
         if self.counter is not None:
-            place = builder.add(builder.add(self.lower, block.first), number)
-            register = casting.cast(builder, index_register(place), dtype_of(self.counter))
+            index = builder.add(builder.add(self.lower, block.first), number)
+            register = casting.cast(builder, index_register(index), dtype_of(self.counter))
             emission.scalars[self.counter] = register
         if side == 1 and a.load is not None:
             # A is checked first: of several errors the first is reported.

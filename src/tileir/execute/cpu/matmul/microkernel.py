@@ -254,8 +254,8 @@ class AmxKernel:
         def load(side: int, number: int, part: int, index: Number, step: int) -> None:
             register, tiles, k_bytes, part_bytes = operands[side]
             here = builder.moved(tiles[number], builder.multiply(index, k_bytes))
-            place = builder.moved(here, step * plan.tile_k * k_bytes + part * part_bytes)
-            self._move("tileloadd64", register + number, place, AMX_BYTES)
+            pointer = builder.moved(here, step * plan.tile_k * k_bytes + part * part_bytes)
+            self._move("tileloadd64", register + number, pointer, AMX_BYTES)
 
         def products(index: Number) -> None:
             for step in range(plan.k_unroll // plan.tile_k):

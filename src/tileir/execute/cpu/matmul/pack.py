@@ -213,8 +213,8 @@ class TilePacker:
                 member_row = Axis(number, row.lanes and layout.group == 1, row.level)
                 members.append(nest.spread_lanes(self._element(nest, member_row, column), column))
             with nest.at_level(nest.depth):
-                place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
-                layout.store(builder, interleaved(builder, members), place)
+                pointer = builder.moved(to, layout.offset(builder, row.base, column.base, k))
+                layout.store(builder, interleaved(builder, members), pointer)
             nest.close()
 
         versions(emission, roots, [], emit, is_edge=is_edge)
@@ -249,9 +249,9 @@ class TilePacker:
             column, row = builder.divided(number, layout.shape[0] // side)
             top, first = builder.multiply(row, side), builder.multiply(column, side)
             versions(self.emission, [self.operand], [], lambda masked: self._load(square, side, (top, first), masked))
-            place = builder.moved(to, layout.offset(builder, top, first, k))
+            pointer = builder.moved(to, layout.offset(builder, top, first, k))
             row = layout.offset(builder, 1, 0, k)
-            parameters = {"%square": ("ptr", square), "%target": ("ptr", place), "%row": ("i64", row)}
+            parameters = {"%square": ("ptr", square), "%target": ("ptr", pointer), "%row": ("i64", row)}
             name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
             self.emission.call_as_written(name, parameters, lambda: self._store_columns(side))
 
@@ -275,8 +275,8 @@ class TilePacker:
         """Store the columns of a square in memory as packed rows."""
         builder, layout = self.builder, self.layout
         dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
-        places = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
-        columns = transposed(builder, [builder.load(dtype, side, place) for place in places])
+        pointers = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
+        columns = transposed(builder, [builder.load(dtype, side, pointer) for pointer in pointers])
         for number, column in enumerate(columns):
             whole = side * layout.group
             text = f"bitcast {column.typed} to {value_type(layout.dtype, whole)}"

@@ -56,28 +56,28 @@ class Accesses(Generic[Who]):
 
     def _between(self, low: int, high: int) -> list[_Part[Who]]:
         """The parts of a span, divided where it begins and ends."""
-        first = place = self._cut(low)
+        first = index = self._cut(low)
         while low < high:
-            following = self._starts[place] if place < len(self._starts) else high
+            following = self._starts[index] if index < len(self._starts) else high
             if following > low:
-                self._insert(place, _Part(low, min(high, following), None, []))
+                self._insert(index, _Part(low, min(high, following), None, []))
             self._cut(high)
-            low = self._parts[place].high
-            place += 1
-        return self._parts[first:place]
+            low = self._parts[index].high
+            index += 1
+        return self._parts[first:index]
 
     def _cut(self, at: int) -> int:
-        """Divide the part around an address, if there is one; the place of the first part from there on."""
-        place = bisect_left(self._starts, at)
-        if place and self._parts[place - 1].high > at:
-            part = self._parts[place - 1]
-            self._insert(place, _Part(at, part.high, part.writer, [*part.readers]))
+        """Divide the part around an address, if there is one; the index of the first part from there on."""
+        index = bisect_left(self._starts, at)
+        if index and self._parts[index - 1].high > at:
+            part = self._parts[index - 1]
+            self._insert(index, _Part(at, part.high, part.writer, [*part.readers]))
             part.high = at
-        return place
+        return index
 
-    def _insert(self, place: int, part: _Part[Who]) -> None:
-        self._starts.insert(place, part.low)
-        self._parts.insert(place, part)
+    def _insert(self, index: int, part: _Part[Who]) -> None:
+        self._starts.insert(index, part.low)
+        self._parts.insert(index, part)
 
 
 class ReachableMemory:

@@ -337,8 +337,8 @@ class Builder:
 
     def word(self, pointer: str, number: Number) -> str:
         """An i64 of an array of them."""
-        place = self.emit(f"getelementptr i64, ptr {pointer}, i64 {number}")
-        return self.emit(f"load i64, ptr {place}, align 8")
+        pointer = self.emit(f"getelementptr i64, ptr {pointer}, i64 {number}")
+        return self.emit(f"load i64, ptr {pointer}, align 8")
 
     def pointer(self, address: Number) -> str:
         return self.emit(f"inttoptr i64 {address} to ptr")
@@ -390,7 +390,7 @@ class Loop:
         builder = self.builder
         builder.step_to(f"{self.name}.enter")
         builder.step_to(f"{self.name}.head")
-        place = len(builder.lines)
+        start = len(builder.lines)
         mark = f"  ; {self.name}"
         builder.lines.append(mark)
         body()
@@ -408,8 +408,8 @@ class Loop:
             ways = f"[ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
             phis.append(builder.line(f"  {name} = phi {type} {ways}"))
         # The mark has moved if somebody put lines in front of the loop.
-        place = builder.lines.index(mark, place)
-        builder.lines[place : place + 1] = phis
+        start = builder.lines.index(mark, start)
+        builder.lines[start : start + 1] = phis
 
 
 class CountedLoop(Loop):

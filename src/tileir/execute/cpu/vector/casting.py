@@ -187,8 +187,8 @@ def widened(builder: Builder, value: Register) -> Register:
         builder.do(f"store volatile {part.typed}, ptr {builder.moved(pointer, 4 * start)}, align {8 * lanes}")
     parts = []
     for start in range(0, width, lanes):
-        place = builder.moved(pointer, 4 * start)
-        narrow = builder.load(SINGLE, lanes, place, 4 * lanes)
+        narrow_pointer = builder.moved(pointer, 4 * start)
+        narrow = builder.load(SINGLE, lanes, narrow_pointer, 4 * lanes)
         parts.append(convert(builder, "fpext", narrow, DOUBLE))
     return joined(builder, parts)
 

@@ -107,11 +107,11 @@ class Machine:
             inner.do(f"store {kind} %value, ptr %lanes, align 64")
 
             def lane(number: Number) -> None:
-                place = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
-                element = Tracer(inner, inner.load(SINGLE, 0, place))
+                pointer = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
+                element = Tracer(inner, inner.load(SINGLE, 0, pointer))
                 with numpy.errstate(all="ignore"):
                     result = slow(element)
-                inner.store(result.register, place)
+                inner.store(result.register, pointer)
 
             inner.count(0, max(self.width, 1), 1, lane)
             return inner.emit(f"load {kind}, ptr %lanes, align 64")
