@@ -19,11 +19,12 @@ pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 from tests.execute.cpu.macrokernels import BFLOAT16, aligned, multiplied, parts_of, positions, text_of
 
-from tileir.execute.cpu.matmul.plan import SpecialValues, make_plan, split_bf16
+from tileir.execute.cpu.matmul.plan import SpecialValues, make_plan
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.loader import load
 from tileir.execute.cpu.runtime.target import host
 from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.casting import split_bf16
 from tileir.execute.cpu.vector.module import Module
 
 HERE = host("native")

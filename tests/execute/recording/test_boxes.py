@@ -97,6 +97,6 @@ def test_reserved_memory_lies_at_the_same_place_when_a_tile_block_runs_again() -
             rows = recording.rows(block)
             assert recording.accesses.array[rows].tolist() == [-1, -1, 0] * 4
             for row in rows[recording.accesses.kind[rows] == 1].tolist()[::2]:
-                pointer = recording.tile(*recording.moment(row), names["q"])
+                pointer = recording.tile(*recording.position(row), names["q"])
                 # Memory that is no array goes by its address.
                 assert recording.accesses.elements(row).tolist() == [int(pointer) // 4]

@@ -54,7 +54,7 @@ def test_accesses_to_an_element_are_those_whose_boxes_have_it(recording: tileir.
         assert recording.accesses.touching(array, place).tolist() == wanted
         assert recording.next_access(array, index, 0) == wanted[0]
         assert recording.previous_access(array, index, wanted[-1]) == ([None, *wanted])[len(wanted) - 1]
-        block, step = recording.moment(wanted[-1])
+        block, step = recording.position(wanted[-1])
         assert recording.time(block, step) == wanted[-1] + 1
     with pytest.raises(tileir.LaunchError, match=r"arg|has no element \[999, 0\]"):
         recording.next_access(0, (999, 0), 0)

@@ -56,8 +56,8 @@ def _guarded(call: Callable[[], Any], failure: str) -> Any:
         return call()
     except Exception as error:
         text = str(error).partition("\n")[0]
-        words = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        raise BadArray(f"{failure} ({words})") from None
+        message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        raise BadArray(f"{failure} ({message})") from None
 
 
 # --- what all of them must keep to ---

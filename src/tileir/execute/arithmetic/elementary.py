@@ -241,8 +241,13 @@ def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) ->
     """mmaf; both operands have the element type `lhs`."""
     if not exact:
         up = widen(lhs) if accumulator is F64 else widen_single(lhs)
-        dtype = value_dtype(accumulator)
-        return lambda a, b, c: (numpy.matmul(up(a), up(b)) + c).astype(dtype, copy=False)
+
+        def multiply_add(a: Any, b: Any, c: Any) -> Any:
+            total = numpy.matmul(up(a), up(b))
+            total += c
+            return total
+
+        return (lambda a, b, c: multiply_add(a, b, c).astype(numpy.float16)) if accumulator is F16 else multiply_add
     if accumulator is F64:
         return _steps(double.fma(NEAREST_EVEN), widen(F64))
     if accumulator is not F32 and accumulator is not F16:

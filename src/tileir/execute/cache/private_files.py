@@ -233,7 +233,7 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 def are_old_enough(stamps: list[FileStamp]) -> bool:
     """Whether a further change would show in the stamps: two at once may fall within a tick of the clock."""
     now = time.time_ns()
-    return all(abs(now - moment) > _OLD_ENOUGH for _path, _size, *times in stamps for moment in times)
+    return all(abs(now - stamp) > _OLD_ENOUGH for _path, _size, *times in stamps for stamp in times)
 
 
 def name_of(stamps: list[FileStamp], further: str = "") -> str:

@@ -18,7 +18,7 @@ from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import parallel_launch
-from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, Repeated, filling, listed, places_of
+from tileir.execute.cpu.runtime.binder import Arguments, Binder, Binding, Fill, Repeated, filling, listed, memory_of
 from tileir.execute.cpu.runtime.launch_record import Record
 from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.cpu.runtime.target import Target, host
@@ -125,10 +125,10 @@ class CpuKernel(KernelCode, PreparedKernel):
         if options.memory or options.progress is not None or options.sanitize:
             return None
         threads = self._threads if options.threads is None else options.threads
-        places = places_of(arrays)
+        memory = memory_of(arrays)
         chunk = parallel_launch.chunk_for(request.grid, threads)
         binding = self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
-        if binding.bound is not None or places is None:
+        if binding.bound is not None or memory is None:
             return None
         version = self.version(binding.overlap, False, options.unchecked)
         if version.print_count:
@@ -140,7 +140,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
         # The long way looks at the arguments again: an array may have moved.
         again = Request(request.grid, request.arguments, options)
-        return Repeated(binding.record, places, run, lambda: self._launch(again))
+        return Repeated(binding.record, memory, run, lambda: self._launch(again))
 
     def _short_version(self, unchecked: bool) -> Version | None:
         """The version for arrays apart, if any, and if its launches are soon over: it has no loops and no prints."""
@@ -293,15 +293,15 @@ class CpuKernel(KernelCode, PreparedKernel):
     def _failed(self, options: Options, slots: Any, request: Request) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
-        number, element, detail = (slots[record.FAILURE + place] for place in range(3))
+        number, element, detail = (slots[record.FAILURE + slot] for slot in range(3))
         block = block_at(number, request.grid)
         if check.kind == "outside":
             arguments, memory = request.arguments, request.options.memory
             if not isinstance(arguments, tuple):
                 arguments, memory = arguments()
             known = self._known_memory(arguments, memory)
-            for place in range(self._layout.reserves, self._layout.lock, 2):
-                start, end = slots[place], slots[place + 1]
+            for slot in range(self._layout.reserves, self._layout.lock, 2):
+                start, end = slots[slot], slots[slot + 1]
                 if start:
                     known.add(start, end - start, None, reserved_label(block), True)
             raise check.outside(block, element, detail % (1 << 64), known)

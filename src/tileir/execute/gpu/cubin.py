@@ -99,8 +99,8 @@ class Cubin:
         if not kernel and len(kernels) == 1:
             kernel = kernels[0]
         if kernel not in kernels:
-            wanted = f"has no kernel '{kernel}'" if kernel else "has several kernels, and none was chosen"
-            raise CubinError(f"the cubin {wanted}: those in it are {', '.join(kernels) or 'none'}")
+            problem = f"has no kernel '{kernel}'" if kernel else "has several kernels, and none was chosen"
+            raise CubinError(f"the cubin {problem}: those in it are {', '.join(kernels) or 'none'}")
         self.kernel: Final = kernel
         self.target: Final = self._file.target  # The GPU, as `sm_90`.
 

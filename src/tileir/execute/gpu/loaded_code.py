@@ -173,15 +173,15 @@ class LaunchedCode:
         return found
 
     def _load(self, place: Device) -> tuple[LoadedLibrary, int]:
-        wanted = target_of_device(*place.capability)
-        if not wanted:
+        target = target_of_device(*place.capability)
+        if not target:
             raise NoGpuError(
                 f"{place.words} cannot run @{self._name}: Tile IR programs are compiled for {TARGETS[0]} and newer"
             )
-        cubin = self._make_cubin(wanted)
+        cubin = self._make_cubin(target)
         what = f"the cubin of @{self._name} for {cubin.target}"
         if not runs_on(cubin.target, *place.capability):
-            raise LaunchError(f"{what} does not run on {place.words}: compile it for {wanted}")
+            raise LaunchError(f"{what} does not run on {place.words}: compile it for {target}")
         machine = host_here()
         if cubin.host not in ("", machine):
             raise LaunchError(

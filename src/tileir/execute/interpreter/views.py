@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from math import prod
+from operator import mul
 from typing import Any, cast
 
 import numpy
@@ -106,10 +107,8 @@ class TileView:
         """The elements of a tile that lie in the tensor, as memory; None if they have to be found by address."""
         if self._array is None or self.sparse >= 0:
             return None
-        slices: list[Any] = [
-            slice(number * step, number * step + extent)
-            for number, step, extent in zip(index, self.steps, self.shape, strict=True)
-        ]
+        firsts = map(mul, index, self.steps)
+        slices: list[Any] = [slice(first, first + extent) for first, extent in zip(firsts, self.shape, strict=True)]
         # With the ellipsis it is an array even without dimensions.
         found: Array = self._array[(*slices, ...)]
         return found
@@ -202,16 +201,17 @@ def padding_value(type: TileViewType) -> Array:
     return dtypes.from_bits(element, numpy.array(bits, dtypes.bits_dtype(element)))
 
 
-def _viewed(operation: Operation, frame: Frame) -> tuple[TileView, list[Any]]:
-    """The view of an access, and its index as numbers; only positions of a gather view may be negative."""
-    viewed, indices, _ = frame.program.prepared[operation]
+def _viewed(operation: Operation, frame: Frame) -> tuple[TileView, list[Any], Any]:
+    """The view of an access, its index as numbers, of which only positions of a gather view may be negative, and what
+    else was prepared for the access."""
+    viewed, indices, prepared = frame.program.prepared[operation]
     view: TileView = frame[viewed]
     index: list[Any]
     if view.sparse < 0:
         index = [_unsigned(frame, value) for value in indices]
     else:
         index = [value if axis == view.sparse else int(value) for axis, value in enumerate(frame.values_of(indices))]
-    return view, index
+    return view, index, prepared
 
 
 def _allowed(
@@ -266,16 +266,16 @@ def _combine(
 
 
 def run_load_view(operation: Operation, frame: Frame) -> None:
-    view, index = _viewed(operation, frame)
+    view, index, padding = _viewed(operation, frame)
     allowed = _allowed(operation, frame, "read", view, index)
-    tile = _load(operation, frame, view, index, allowed, frame.program.prepared[operation][2])
+    tile = _load(operation, frame, view, index, allowed, padding)
     frame[operation.results[0]] = tile[()]
 
 
 def run_store_view(operation: Operation, frame: Frame) -> None:
-    view, index = _viewed(operation, frame)
+    view, index, stored = _viewed(operation, frame)
     allowed = _allowed(operation, frame, "write", view, index)
-    element, tile = view.tensor.element, frame[frame.program.prepared[operation][2]]
+    element, tile = view.tensor.element, frame[stored]
     # Of elements that share memory the last one stays.
     part = view.part(index) if allowed is None and view.is_distinct() else None
     if part is None or not part.flags.writeable:
@@ -285,9 +285,9 @@ def run_store_view(operation: Operation, frame: Frame) -> None:
 
 
 def run_atomic_view(operation: Operation, frame: Frame) -> None:
-    view, index = _viewed(operation, frame)
+    view, index, kernel = _viewed(operation, frame)
     allowed = _allowed(operation, frame, "atomic", view, index)
-    _combine(operation, frame, view, index, allowed, frame[operation.value], frame.program.prepared[operation][2])
+    _combine(operation, frame, view, index, allowed, frame[operation.value], kernel)
 
 
 # --- several devices ---
@@ -305,7 +305,7 @@ def multimem_kernel(reduction: str, element: Type, accumulates: bool) -> Callabl
 
 def _on_each_device(operation: Operation, frame: Frame, kind: str) -> list[tuple[TileView, list[Any], Array | None]]:
     """The view of each device, the index, and which elements the observer lets the access touch there."""
-    view, index = _viewed(operation, frame)
+    view, index, _ = _viewed(operation, frame)
     if not view.devices:
         message = f"accesses {view.tensor.address:#x}, which is not an address of a MulticastArray of the launch"
         raise ExecutionError(message, operation, frame.block.id)

@@ -111,7 +111,7 @@ class Records:
         return self.accesses.nbytes + self.blocks.nbytes + self.allowed.nbytes + self.states.nbytes
 
 
-_LOOKED_AT: Final = 1 << 14  # The bytes between checks of the room, kept free for accesses and tile blocks.
+_CHECKED_BYTES: Final = 1 << 14  # The bytes between checks of the room, kept free for accesses and tile blocks.
 
 
 class Interrupted(Exception):
@@ -122,7 +122,7 @@ class Interrupted(Exception):
 class Interruption:
     """Whether a launch is to end where it is; another thread or a signal handler may set it."""
 
-    is_wanted: bool = False
+    is_requested: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -155,18 +155,18 @@ class Recorder(Observers):
         self._last: _Running | None = None
         self._finder: Finder = Finder(launch.memory, launch.arrays)
         self._room: int = records.states.room
-        self._next_look: int = 0
+        self._next_check: int = 0
         self.interruption: Interruption = Interruption()
         self.bound: tuple[int, int] = (-1, 0)  # The tile block and step behind which the launch ends; -1 for none.
         self.end: Copy | None = None  # The arrays where the recording ran out of room.
 
-    def _look_at_room(self) -> None:
+    def _check_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""
         taken = self.accesses.nbytes + self.blocks.nbytes + self.records.allowed.nbytes
         taken += sum([4 * len(state.decisions) for state in self._running.values()])
-        self._next_look = self.accesses.nbytes + self.blocks.nbytes + _LOOKED_AT
+        self._next_check = self.accesses.nbytes + self.blocks.nbytes + _CHECKED_BYTES
         states = self.records.states
-        states.room = self._room - taken - 2 * _LOOKED_AT
+        states.room = self._room - taken - 2 * _CHECKED_BYTES
         states.fit()
         if states.nbytes > states.room:
             # Memory is as before the access for which there is no room.
@@ -182,13 +182,13 @@ class Recorder(Observers):
 
     def block_started(self, block: TileBlock) -> None:
         super().block_started(block)
-        if self.interruption.is_wanted:
+        if self.interruption.is_requested:
             raise Interrupted
         if self.end is not None:
             return
         place = self.blocks.begin(block.number, len(self.accesses))
-        if self.accesses.nbytes + self.blocks.nbytes > self._next_look:
-            self._look_at_room()
+        if self.accesses.nbytes + self.blocks.nbytes > self._next_check:
+            self._check_room()
         self._last = self._running[block.number] = _Running(block, place)
 
     def block_finished(self, block: TileBlock) -> None:
@@ -217,7 +217,7 @@ class Recorder(Observers):
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         number = self._decisions.get(operation)
-        if self.interruption.is_wanted:
+        if self.interruption.is_requested:
             raise Interrupted
         if number is not None and self.end is None:
             state = self._state(block)
@@ -227,7 +227,7 @@ class Recorder(Observers):
             if block.number == self.bound[0] and state.steps > self.bound[1]:
                 raise Interrupted
             if len(state.decisions) % CHUNK == 0:
-                self._look_at_room()
+                self._check_room()
         if self._watched.get(operation):
             super().before(operation, block, operands)
             self._note(self.step_of(operation, block))
@@ -259,9 +259,9 @@ class Recorder(Observers):
 
     def record(self, access: Access) -> int:
         """Add the rows of an access; returns the first, -1 if the recording has ended."""
-        if self.accesses.nbytes + self.blocks.nbytes > self._next_look and self.end is None:
+        if self.accesses.nbytes + self.blocks.nbytes > self._next_check and self.end is None:
             self._state(access.block).last = self._numbers[access.operation]
-            self._look_at_room()
+            self._check_room()
         if self.end is not None:
             return -1
         operation = access.operation

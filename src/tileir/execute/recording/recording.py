@@ -194,7 +194,7 @@ class Recording:
             self.go_to(len(self.accesses))
             return self.arrays[array].contents().copy()
 
-    def moment(self, row: int) -> tuple[int, int]:
+    def position(self, row: int) -> tuple[int, int]:
         """The tile block and the step of an access."""
         return int(self.accesses.block[row]), int(self.accesses.step[row])
 

@@ -81,11 +81,11 @@ class Capture(Observer):
             # The recording goes no further; nor does a file that is not of this program make it run for ever.
             raise Stop
         if 0 <= self._requested < step:
-            self._look_at_room(step)
+            self._check_room(step)
         if operation in self._control.decisions:
             self._steps = step
 
-    def _look_at_room(self, step: int) -> None:
+    def _check_room(self, step: int) -> None:
         """Stop before a step behind the requested one, if there is not much room left for what follows."""
         history = self.history
         if self._enough < 0:

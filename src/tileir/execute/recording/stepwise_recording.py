@@ -125,7 +125,7 @@ class StepwiseRecording:
             return False
         except BaseException as interrupt:
             self._recorder.launch_finished()
-            if self.interruption.is_wanted or not isinstance(interrupt, Interrupted):
+            if self.interruption.is_requested or not isinstance(interrupt, Interrupted):
                 raise
             return False
         return True

@@ -160,7 +160,7 @@ class Bounds:
             hint = "the shape and strides of the tensor view reach beyond its array: correct the extents passed in"
         elif home is None and is_from_memory(access.operation.operands[0]):
             hint = "name arrays that are reached through addresses from memory in `memory=` of the launch"
-        self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
+        self._ledger.add(Finding("out-of-bounds", title, location_of(access, wrong), details, hint))
 
     def _misaligned(self, access: Access, flat: Array, misaligned: Array) -> None:
         address = int(flat[int(misaligned.argmax())])
@@ -176,7 +176,7 @@ class Bounds:
         hint = "offsets count elements of the pointer's type: correct those before a cast (ptr_to_ptr, int_to_ptr)"
         if region is not None and region.start % size and not has_cast(access.operation.operands[0]):
             hint = f"pass an array whose address is a multiple of {size}"
-        self._ledger.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
+        self._ledger.add(Finding("misaligned", title, location_of(access, misaligned), details, hint))
 
     def _read_only(self, access: Access, flat: Array, forbidden: Array, region: Region) -> None:
         title = phrase(f"{THIS} writes to read-only memory: {' or '.join(region.names)}", access.operation)
@@ -184,7 +184,7 @@ class Bounds:
         details = [f"the address is {address:#x}: {where_in(region, address)}"]
         is_argument = any(isinstance(label, ArgumentLabel) for label in region.labels)
         hint = "pass a writable array" if is_argument else "drop `constant` from the global"
-        self._ledger.add(Finding("read-only", title, place_of(access, forbidden), details, hint))
+        self._ledger.add(Finding("read-only", title, location_of(access, forbidden), details, hint))
 
     def _outside_index_space(self, access: Access, counts: tuple[int, ...]) -> None:
         view: Any = access.view
@@ -212,12 +212,12 @@ class Bounds:
             ),
         ]
         hint = "guard the access with `if`, or correct the index: the behavior is undefined, even with padding"
-        place = FindingLocation(access.operation, access.block.id)
+        location = FindingLocation(access.operation, access.block.id)
         self._ledger.outside.setdefault(access.operation, set()).add(access.block.id)
-        self._ledger.add(Finding("index-space", title, place, details, hint))
+        self._ledger.add(Finding("index-space", title, location, details, hint))
 
 
-def place_of(access: Access, chosen: Array) -> FindingLocation:
+def location_of(access: Access, chosen: Array) -> FindingLocation:
     """The location of the first touched element that is chosen."""
     return FindingLocation(access.operation, access.block.id, element_of(access, int(chosen.argmax())))
 

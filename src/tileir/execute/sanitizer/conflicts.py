@@ -98,7 +98,7 @@ class Conflicts:
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
             self._compare_with_writers(access, event, token, shadow, cells)
-        elif cells.places is None:
+        elif cells.indices is None:
             self._read_box(access, event, token, shadow, cells)
             return
         if shadow.readers is None:
@@ -197,18 +197,18 @@ class Conflicts:
                 return
         if self._events.is_before(earlier, token, access.block):
             if earlier.block == access.block.number and (doubt := self._doubts.look(access, event, token, earlier)):
-                place, other, target = self._parties(access, shadow, numbers, earlier)
-                self._doubts.report(doubt, place, other, target, token)
+                location, other, target = self._parties(access, shadow, numbers, earlier)
+                self._doubts.report(doubt, location, other, target, token)
             return
         race = earlier.block != access.block.number
         kind: Kind = "race" if race else "unordered"
         if self._ledger.counted(kind, access.operation, earlier.semantics.operation):
             return
-        place, other, target = self._parties(access, shadow, numbers, earlier)
+        location, other, target = self._parties(access, shadow, numbers, earlier)
         if race:
-            finding = _race(access, event, earlier, place, other, target)
+            finding = _race(access, event, earlier, location, other, target)
         else:
-            finding = _unordered(access, earlier, place, other, target)
+            finding = _unordered(access, earlier, location, other, target)
         self._ledger.add(finding)
 
     def _parties(
@@ -239,7 +239,7 @@ class Conflicts:
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
     """The finding for an element that is read before anybody wrote it."""
-    place = FindingLocation(access.operation, access.block.id, element)
+    location = FindingLocation(access.operation, access.block.id, element)
     title = phrase(f"{THIS} reads uninitialized memory", access.operation)
     details = [f"nothing was stored to {where_in(region, address)} before"]
     hint = "store to it first, on every path that leads here"
@@ -247,11 +247,11 @@ def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, a
     if allocation is not None:
         details.append(f"it was allocated {allocation.where}")
         hint = "write to it before this launch, or allocate it with zeros"
-    return Finding("uninitialized", title, place, details, hint)
+    return Finding("uninitialized", title, location, details, hint)
 
 
 def _race(
-    access: Access, event: Event, earlier: Event, place: FindingLocation, other: FindingLocation, target: str
+    access: Access, event: Event, earlier: Event, location: FindingLocation, other: FindingLocation, target: str
 ) -> Finding:
     now, before = access.kind, earlier.semantics.kind
     what = "write" if now != "read" and before != "read" else "access"
@@ -275,7 +275,7 @@ def _race(
         hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
     else:
         hint = "which value is read depends on the schedule: split the kernel, or order by release and acquire"
-    return Finding("race", title, place, details, hint, "against", other)
+    return Finding("race", title, location, details, hint, "against", other)
 
 
 def _stated(event: Event) -> str:
@@ -283,7 +283,9 @@ def _stated(event: Event) -> str:
     return "" if event.semantics.words == "weak" else f" ({event.semantics.words})"
 
 
-def _unordered(access: Access, earlier: Event, place: FindingLocation, other: FindingLocation, target: str) -> Finding:
+def _unordered(
+    access: Access, earlier: Event, location: FindingLocation, other: FindingLocation, target: str
+) -> Finding:
     this, before = access.operation, earlier.semantics.operation
     title = phrase(f"no token orders {THIS} after {OTHER}", this, before, script=f"nothing orders {THIS} after {OTHER}")
     details = [
@@ -299,7 +301,7 @@ def _unordered(access: Access, earlier: Event, place: FindingLocation, other: Fi
         before,
         script=CUTILE_ORDER_HINT,
     )
-    return Finding("unordered", title, place, details, hint, "after", other)
+    return Finding("unordered", title, location, details, hint, "after", other)
 
 
 # Where NVIDIA's assembler seems to lose the order of tokens (docs/internals/nvidia.md); notes, as the program is right:
@@ -336,7 +338,7 @@ class OrderNotes:
         known.count += 1
         return ""
 
-    def report(self, what: str, place: FindingLocation, other: FindingLocation, target: str, token: Token) -> None:
+    def report(self, what: str, location: FindingLocation, other: FindingLocation, target: str, token: Token) -> None:
         """Add the note; `target` is the memory both touch."""
         details = [f"both touch {target}, and tokens order them: the program is right"]
         if what == MASKED:
@@ -349,15 +351,15 @@ class OrderNotes:
             details.append("the elements of the tile are in another order: one thread writes what another reads")
             advice = "store to other memory, or load and store in the same order"
         else:
-            use = self._later_use(other.operation, place.operation)
+            use = self._later_use(other.operation, location.operation)
             assert use is not None
             title = f"on a GPU {OTHER} may be issued again after {THIS}"
             details.append(f"what it loads is used later, by {_named(use)}")
             advice = "use it before the store, or store to other memory"
         hint = f"NVIDIA's assembler 13.4 has been observed to do this ({PAGE}#{what}): {advice}"
-        pair = place.operation, other.operation
-        note = Finding("note", phrase(title, *pair), place, details, phrase(hint, *pair), "after", other)
-        self._ledger.notes[what, place.operation, other.operation] = note
+        pair = location.operation, other.operation
+        note = Finding("note", phrase(title, *pair), location, details, phrase(hint, *pair), "after", other)
+        self._ledger.notes[what, location.operation, other.operation] = note
         self._ledger.report.add(note)
 
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:

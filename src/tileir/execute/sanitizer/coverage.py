@@ -1,9 +1,9 @@
 """What a kernel's stores leave out, and what one store writes twice.
 
 For each array: the elements that no store wrote, as ranges of indices, and the tile block they belong to by the rule of
-the others (`store_patterns`).  So a grid or count that is too small shows.  Two elements of one store at one place are
-reported too: which of them stays is undefined.  What several stores write is only counted, as a loop may accumulate in
-memory.  An array that only atomics write is left alone.
+the others (`store_patterns`).  So a grid or count that is too small shows.  Two elements of one store with one address
+are reported too: which of them stays is undefined.  Writes of several stores are only counted, as a loop may accumulate
+in memory.  An array that only atomics write is left alone.
 """
 
 from __future__ import annotations
@@ -182,17 +182,17 @@ class Coverage(Ledger):
         view: Any = access.view
         if access.box is not None and view.is_distinct():
             return
-        places = access.touched
-        if places.size < 2 or bool((places[1:] > places[:-1]).all()):
+        touched = access.touched
+        if touched.size < 2 or bool((touched[1:] > touched[:-1]).all()):
             return
-        order = numpy.argsort(places, kind="stable")
-        again = places[order[1:]] == places[order[:-1]]
+        order = numpy.argsort(touched, kind="stable")
+        again = touched[order[1:]] == touched[order[:-1]]
         if not again.any() or self.counted("written-twice", access.operation, None):
             return
         # The first element that goes where an earlier one went, and the one before it there.
         seconds, firsts = order[1:][again], order[:-1][again]
         chosen = int(seconds.argmin())
-        self.add(self._meeting(access, int(firsts[chosen]), int(seconds[chosen]), int(seconds.size), int(places.size)))
+        self.add(self._meeting(access, int(firsts[chosen]), int(seconds[chosen]), int(seconds.size), int(touched.size)))
 
     def _meeting(self, access: Access, first: int, second: int, count: int, total: int) -> Finding:
         address = int(access.touched[second])
@@ -206,11 +206,11 @@ class Coverage(Ledger):
             details.append(f"they store {values[0]} and {values[1]}: it is undefined which one stays")
         go = "goes" if count == 1 else "go"
         details.append(f"{count} of the {several(total, 'element')} it writes {go} to the address of an earlier one")
-        place = FindingLocation(access.operation, access.block.id, element_of(access, second))
+        location = FindingLocation(access.operation, access.block.id, element_of(access, second))
         advice = "give each its own address, or combine them with an atomic"
         hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
         title = phrase(f"one {THIS} writes an element twice", access.operation)
-        return Finding("written-twice", title, place, details, hint)
+        return Finding("written-twice", title, location, details, hint)
 
     def _values(self, access: Access, numbers: tuple[int, ...]) -> list[Any]:
         operation = access.operation

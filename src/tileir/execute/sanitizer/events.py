@@ -117,11 +117,11 @@ class Releases:
             search.events[block] = search.events.get(block, 0) | top.answers.get(block, 0)
             search.waiting += (*top.sources, *top.releases)
             return
-        place = bisect_right(self._firsts, top) - 1
-        release = self._all[place]
+        index = bisect_right(self._firsts, top) - 1
+        release = self._all[index]
         search.events[release.block] = search.events.get(release.block, 0) | release.events
         if release.found is not None:
-            search.waiting.append(int(release.found[top - self._firsts[place]]))
+            search.waiting.append(int(release.found[top - self._firsts[index]]))
         search.waiting.append(release.known)
 
 

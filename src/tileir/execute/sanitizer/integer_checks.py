@@ -39,7 +39,7 @@ class NumberCheck:
     wrong: Wrong
     unsigned: bool = False  # Whether the operation reads its operands as unsigned.
 
-    def finding(self, operation: Operation, place: FindingLocation, operands: list[Any], chosen: Any) -> Finding:
+    def finding(self, operation: Operation, location: FindingLocation, operands: list[Any], chosen: Any) -> Finding:
         chosen = numpy.asarray(chosen)
         number = int(chosen.reshape(-1).argmax())
         tiles = [numpy.broadcast_to(numpy.asarray(value), chosen.shape) for value in operands]
@@ -59,7 +59,7 @@ class NumberCheck:
         if chosen.ndim:
             total, count = int(chosen.sum()), chosen.size
             details.append(f"{total} of the {count} elements of the tile {'is' if total == 1 else 'are'} like this")
-        return Finding(self.kind, self.title, place, details, self.hint)
+        return Finding(self.kind, self.title, location, details, self.hint)
 
 
 def number_checks(operation: Operation) -> list[NumberCheck]:
@@ -245,7 +245,7 @@ class CounterCheck(NumberCheck):
         room = (low.dtype.type(self._most) - low).view(numpy.uint64) - last
         return _found(runs & (way > room))
 
-    def finding(self, operation: Operation, place: FindingLocation, operands: list[Any], chosen: Any) -> Finding:
+    def finding(self, operation: Operation, location: FindingLocation, operands: list[Any], chosen: Any) -> Finding:
         numbers = [int(numpy.asarray(value).reshape(-1)[0]) for value in operands[:3]]
         if self.unsigned:
             numbers = [number % (1 << self._width) for number in numbers]
@@ -256,7 +256,7 @@ class CounterCheck(NumberCheck):
             f"it counts from {lower} to {upper} in steps of {step}: after {last} comes {last + step}, and "
             f"i{self._width}{reading} ends at {self._most}"
         ]
-        return Finding(self.kind, self.title, place, details, self.hint)
+        return Finding(self.kind, self.title, location, details, self.hint)
 
 
 _WRAPS: dict[OperationDeclaration, Callable[[Operation, bool], Wrong]] = {

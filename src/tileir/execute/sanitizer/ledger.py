@@ -32,7 +32,7 @@ class Ledger(Observer):
 
     def __init__(self) -> None:
         self.report: SanitizerReport = SanitizerReport()
-        self._known: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
+        self._findings: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
         self.notes: dict[tuple[str, Operation, Operation], Finding] = {}  # By subject and operations.
         self.begin(Memory())
 
@@ -43,22 +43,22 @@ class Ledger(Observer):
         self.outside: Outside = {}  # The tile blocks in which an access has an index outside of its view's space.
 
     def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
-        """Count a finding that is known already; False if it is not."""
-        known = self._known.get((kind, operation, other))
-        if known is None and kind == "race" and other is not None:
+        """Count a finding that is earlier already; False if it is not."""
+        earlier = self._findings.get((kind, operation, other))
+        if earlier is None and kind == "race" and other is not None:
             # Which of the two comes second is a matter of the schedule.
-            known = self._known.get((kind, other, operation))
-        if known is None:
+            earlier = self._findings.get((kind, other, operation))
+        if earlier is None:
             return False
-        known.count += 1
+        earlier.count += 1
         return True
 
     def take(self, finding: Finding) -> None:
         """Add a finding that another engine made, with how often it was seen."""
         other = finding.other.operation if finding.other is not None else None
-        known = self._known.get((finding.kind, finding.operation, other))
-        if known is not None:
-            known.count += finding.count
+        earlier = self._findings.get((finding.kind, finding.operation, other))
+        if earlier is not None:
+            earlier.count += finding.count
         else:
             self.add(finding)
 
@@ -67,7 +67,7 @@ class Ledger(Observer):
         other = finding.other.operation if finding.other is not None else None
         if self.counted(finding.kind, finding.operation, other):
             return
-        self._known[finding.kind, finding.operation, other] = finding
+        self._findings[finding.kind, finding.operation, other] = finding
         self.report.add(finding)
 
     def advise(self, findings: list[Finding], grid: BlockId) -> None:

@@ -118,20 +118,20 @@ class NumberWatch(Ledger):
 
     def _computed(self, operation: Operation, wide: Array, wrong: Array) -> str:
         """The first such element, as in `divf of 1, 0 is inf`."""
-        place = numpy.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape)
-        result = spelled_number(wide[place])
+        index = numpy.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape)
+        result = spelled_number(wide[index])
         if operation.declaration in PRODUCTS:
             left, right, added = (_wide(self._operands[number]) for number in (0, 1, _ACCUMULATOR))
-            batch, row, column = [int(number) for number in place[:-2]], int(place[-2]), int(place[-1])
+            batch, row, column = [int(number) for number in index[:-2]], int(index[-2]), int(index[-1])
             factors = left[(*batch, row)], numpy.swapaxes(right, -1, -2)[(*batch, column)]
             largest = [spelled_number(numpy.abs(numbers).max()) for numbers in factors]
             return phrase(
                 f"{THIS} of a row with numbers up to {largest[0]}, a column with numbers up to {largest[1]} and "
-                f"{spelled_number(added[place])} is {result}",
+                f"{spelled_number(added[index])} is {result}",
                 operation,
             )
         given = [
-            spelled_number(numpy.asarray(content)[place])
+            spelled_number(numpy.asarray(content)[index])
             for value, content in zip(operation.operands, self._operands, strict=True)
             if isinstance(value.type, TileType) and numpy.asarray(content).shape == wrong.shape
         ]
@@ -145,11 +145,11 @@ class NumberWatch(Ledger):
             return
         details = [computed]
         around = [each for each in ancestors(operation) if each.declaration in (ops.REDUCE, ops.SCAN)]
-        place = FindingLocation(operation, block.id)
+        location = FindingLocation(operation, block.id)
         if around:
             details.append(f"it happens while {around[0].declaration.mnemonic} combines elements")
         else:
-            place.element = first_element(wrong)
+            location.element = first_element(wrong)
             if wrong.ndim:
                 total = int(wrong.sum())
                 details.append(
@@ -157,7 +157,7 @@ class NumberWatch(Ledger):
                 )
         title = phrase(f"{THIS} makes {name}", operation)
         hint = f"nothing it is computed from is {name}: it begins here"
-        self.add(Finding(kind, title, place, details, hint))
+        self.add(Finding(kind, title, location, details, hint))
 
     def _contents(self, access: Access) -> Array | None:
         """What memory holds where an atomic is about to update floats."""
@@ -188,9 +188,9 @@ class NumberWatch(Ledger):
             if not wrong.any():
                 continue
             first = int(wrong.argmax())
-            place = first if mask is None else int(numpy.flatnonzero(mask)[first])
+            index = first if mask is None else int(numpy.flatnonzero(mask)[first])
             given = [
-                spelled_number(numpy.asarray(content).reshape(-1)[place])
+                spelled_number(numpy.asarray(content).reshape(-1)[index])
                 for value, content in zip(operation.operands, self._operands, strict=True)
                 if is_float(value)
             ]

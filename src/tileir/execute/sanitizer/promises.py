@@ -27,9 +27,9 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
     if operation.declaration is ASSUME_COND:
         if operands[0].all():
             return True
-        place = FindingLocation(operation, block.id, first_element(~numpy.asarray(operands[0])))
+        location = FindingLocation(operation, block.id, first_element(~numpy.asarray(operands[0])))
         title = phrase(f"what {THIS} promises does not hold", operation)
-        ledger.add(Finding("assume", title, place, [], _HINT))
+        ledger.add(Finding("assume", title, location, [], _HINT))
         return False
     predicate = operation.attributes.get("predicate")
     address = getattr(operands[0], "address", None)
@@ -75,22 +75,22 @@ def _not_divisible(array: Array, predicate: DivByAttribute, step: int) -> tuple[
     divisor, every, along = predicate.divisor, predicate.every, predicate.along
     # The divisor is a power of two: the low bits decide, also of negative numbers.
     wrong = numpy.asarray((numbers & numpy.int64(divisor - 1)) != 0)
-    places: Array = numpy.zeros((), numpy.int64)
+    indices: Array = numpy.zeros((), numpy.int64)
     firsts = numbers
     if every is not None and along is not None:
         positions = numpy.arange(numbers.shape[along])
         firsts = numpy.take(numbers, positions - positions % every, along)
-        places = (positions % every).reshape([-1 if axis == along else 1 for axis in range(numbers.ndim)])
-        wrong = numpy.where(places == 0, wrong, numbers != firsts + places * step)
+        indices = (positions % every).reshape([-1 if axis == along else 1 for axis in range(numbers.ndim)])
+        wrong = numpy.where(indices == 0, wrong, numbers != firsts + indices * step)
     if not wrong.any():
         return wrong, ""
     number = int(wrong.reshape(-1).argmax())
     found, first = numbers.reshape(-1)[number], firsts.reshape(-1)[number]
-    place = int(numpy.broadcast_to(places, numbers.shape).reshape(-1)[number])
+    index = int(numpy.broadcast_to(indices, numbers.shape).reshape(-1)[number])
     shown, start = [f"{int(one.view(numpy.uint64)):#x}" if pointer else str(int(one)) for one in (found, first)]
     group = f"its group of {every} along dimension {along}"
-    if place:
-        return wrong, f"the value is {shown}: number {place} of {group}, which counts up from {start} by {step}"
+    if index:
+        return wrong, f"the value is {shown}: number {index} of {group}, which counts up from {start} by {step}"
     text = f"the value is {shown}, and {shown} % {divisor} is {int(found) % divisor}"
     return wrong, f"{text} (the first of {group})" if every is not None else text
 
@@ -117,8 +117,8 @@ def _differing(array: Array, predicate: SameElementsAttribute) -> tuple[Array, s
     first = array
     for axis, extent in enumerate(predicate.values):
         if extent > 1:
-            places = numpy.arange(array.shape[axis])
-            first = numpy.take(first, places - places % extent, axis)
+            indices = numpy.arange(array.shape[axis])
+            first = numpy.take(first, indices - indices % extent, axis)
     wrong = numpy.asarray(array != first)
     if not wrong.any():
         return wrong, ""
@@ -174,5 +174,5 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
                 f"guard the access with `if`: dropping inbounds {advice}",
                 script=f"guard the access with `if`: dropping check_bounds=False {advice}",
             )
-        place = FindingLocation(access.operation, access.block.id, tuple(element))
-        ledger.add(Finding("inbounds", title, place, details, hint))
+        location = FindingLocation(access.operation, access.block.id, tuple(element))
+        ledger.add(Finding("inbounds", title, location, details, hint))

@@ -123,8 +123,8 @@ class Sanitizer(Ledger):
         for check in checks:
             wrong = check.wrong(*operands)
             if wrong is not None and not self.counted(check.kind, operation, None):
-                place = FindingLocation(operation, block.id, first_element(numpy.asarray(wrong)))
-                self.add(check.finding(operation, place, operands, wrong))
+                location = FindingLocation(operation, block.id, first_element(numpy.asarray(wrong)))
+                self.add(check.finding(operation, location, operands, wrong))
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         self.add(finding_of(error, block))
@@ -134,23 +134,23 @@ class Sanitizer(Ledger):
 def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
     """The finding for an error that ended a tile block; the others go on."""
     operation = error.operation
-    place = FindingLocation(operation, block.id)
+    location = FindingLocation(operation, block.id)
     details = ["the tile block ended here"]
     if isinstance(error, AssertionFailedError):
-        place.element = error.numbers or None
+        location.element = error.numbers or None
         text = f": {operation.message}" if operation.message else ""
         title = phrase(f"{THIS} failed{text}", operation)
-        return Finding("assert", title, place, details, "the program itself states that this must not happen")
+        return Finding("assert", title, location, details, "the program itself states that this must not happen")
     title = phrase(f"{THIS} {error.message}", operation)
     if operation.declaration in (EXTRACT, INSERT):
-        return Finding("index", title, place, details, _index_hint(operation, error.numbers))
+        return Finding("index", title, location, details, _index_hint(operation, error.numbers))
     hint = "the behavior is undefined"
     if operation.declaration is FOR:
         hint += ": guard the loop with `if`, or compute a step that is at least 1"
     elif operation.declaration is ALLOCA:
         size, alignment = error.numbers
         hint = "reserve less" if size > alignment else "reserve it with a smaller alignment"
-    return Finding("error", title, place, details, hint)
+    return Finding("error", title, location, details, hint)
 
 
 def _index_hint(operation: Operation, numbers: tuple[int, ...]) -> str:

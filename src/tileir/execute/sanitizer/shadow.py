@@ -30,17 +30,17 @@ def distinct(events: Array) -> Array:
 
 @dataclass(slots=True, eq=False)
 class Cells:
-    """The cells one access touches: a box of them, or a list of places."""
+    """The cells one access touches: a box of them, or a list of indices."""
 
-    places: Array | None
+    indices: Array | None
     offset: int = 0
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
 
     def of(self, plane: Plane) -> Array:
         """The events there; a view for a box, a copy for a list."""
-        if self.places is not None:
-            picked: Array = plane.take(self.places)
+        if self.indices is not None:
+            picked: Array = plane.take(self.indices)
             return picked
         return numpy.ndarray(self.shape, numpy.int32, plane, self.offset, self.strides)
 
@@ -48,13 +48,13 @@ class Cells:
         """The first cell of each element, where elements have so many."""
         if parts == 1:
             return self
-        if self.places is not None:
-            return Cells(self.places[::parts])
+        if self.indices is not None:
+            return Cells(self.indices[::parts])
         return Cells(None, self.offset, self.shape[:-1], self.strides[:-1])
 
     def put(self, plane: Plane, events: Array | int) -> None:
-        if self.places is not None:
-            plane[self.places] = events
+        if self.indices is not None:
+            plane[self.indices] = events
         else:
             numpy.ndarray(self.shape, numpy.int32, plane, self.offset, self.strides)[...] = events
 
@@ -133,13 +133,13 @@ class Shadow:
         """The cells of elements at these offsets, a flat array of int64; `bits` is all of them together."""
         self.fit(bits | size)
         cell = self.cell
-        places: Array = offsets >> (cell.bit_length() - 1)
+        indices: Array = offsets >> (cell.bit_length() - 1)
         if size == cell:
-            return Cells(places)
-        return Cells((places[:, None] + numpy.arange(size // cell)).reshape(-1))
+            return Cells(indices)
+        return Cells((indices[:, None] + numpy.arange(size // cell)).reshape(-1))
 
     def at(self, plane: Plane, offsets: Array, size: int) -> Array:
         """The events at elements, one row for each: for reports, where time does not matter."""
-        places = offsets[:, None] + numpy.arange(0, size, min(self.cell, size))
-        rows: Array = plane[places // self.cell]
+        indices = offsets[:, None] + numpy.arange(0, size, min(self.cell, size))
+        rows: Array = plane[indices // self.cell]
         return rows

@@ -41,7 +41,7 @@ class Tile(NamedTuple):
 
 
 class Pattern:
-    """Where one store began in each tile block; `origin` is where places are counted from."""
+    """Where one store began in each tile block; `origin` is the address that positions are relative to."""
 
     def __init__(self, operation: Operation, origin: int, tile: Tile, grid: BlockId) -> None:
         """`tile` is one of the tiles: the others differ in their address alone."""
@@ -51,17 +51,17 @@ class Pattern:
         self._grid: BlockId = grid
         self._order: list[int] | None = _nesting(tile.shape, tile.strides, tile.ends)
         self.blocks: array[int] = array("q")
-        self.places: array[int] = array("Q")
+        self.addresses: array[int] = array("Q")
         self._unsure: bool = False  # Whether the tile may move by an unknown distance along an axis of extent 1.
 
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)
-        self.places.append(address)
+        self.addresses.append(address)
 
     @property
     def distinct(self) -> int:
         """How many different tiles were stored."""
-        return len(set(self.places))
+        return len(set(self.addresses))
 
     @property
     def tile_count(self) -> int:
@@ -109,8 +109,8 @@ class Pattern:
         if order is None:
             return None
         numbers = numpy.frombuffer(self.blocks, numpy.int64)
-        places = numpy.frombuffer(self.places, numpy.uint64).astype(numpy.int64) - self.origin
-        positions = _positions(places, self.tile.strides, order)
+        addresses = numpy.frombuffer(self.addresses, numpy.uint64).astype(numpy.int64) - self.origin
+        positions = _positions(addresses, self.tile.strides, order)
         coordinates = numpy.stack(
             [numbers % grid[0], numbers // grid[0] % grid[1], numbers // (grid[0] * grid[1]), numbers * 0], axis=1
         )
@@ -214,11 +214,11 @@ def tile_of_view(access: Access) -> Tile:
 
 def tile_of_pointers(access: Access) -> Tile | None:
     """The tile of an access through pointers; None if these are not at even distances."""
-    places = access.addresses.view(numpy.int64)
-    steps = even_steps(places) if access.view is None else None
+    addresses = access.addresses.view(numpy.int64)
+    steps = even_steps(addresses) if access.view is None else None
     if steps is None:
         return None
-    address = int(places.item(0)) + sum([(extent - 1) * min(stride, 0) for extent, stride in steps])
+    address = int(addresses.item(0)) + sum([(extent - 1) * min(stride, 0) for extent, stride in steps])
     if not steps:
         return Tile(address, (1,), (access.size,))
     return Tile(address, tuple([extent for extent, _ in steps]), tuple([abs(stride) for _, stride in steps]))

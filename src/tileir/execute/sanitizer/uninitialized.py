@@ -76,9 +76,9 @@ def _pattern(elements: Elements, number: int) -> Array:
     """The 8 bytes that are repeated; what is copied from elsewhere holds another pattern."""
     value = _FLOATS if elements.is_float else _OTHERS
     mixed = number * _MIXING
-    for place in range(4):
+    for lane in range(4):
         # Seven bits in each sixteen: neither sign nor exponent change.
-        value ^= (mixed >> 7 * place & 0x7F) << 16 * place
+        value ^= (mixed >> 7 * lane & 0x7F) << 16 * lane
     return numpy.frombuffer(value.to_bytes(_WORD, "little"), numpy.uint8)
 
 

@@ -86,7 +86,7 @@ class StopObserver(Observer):
         del self._steps[block.number]
 
     def _check_interruption(self, block: TileBlock, offset: int = 0) -> None:
-        if self._interruption.is_wanted:
+        if self._interruption.is_requested:
             self.interrupted_at = Position(block.number, self._steps[block.number] + offset)
             raise Interrupted
 
@@ -98,7 +98,7 @@ class StopObserver(Observer):
             self._run(hooks, block, position, dict(given))
         if operation in self._decisions:
             self._steps[block.number] += self._distances[operation]
-            if self._interruption.is_wanted:
+            if self._interruption.is_requested:
                 self._check_interruption(block, -1)
 
     def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: HookValues) -> None:

@@ -93,7 +93,7 @@ class StopSearch:
         except Reached as reached:
             return reached.stop
         except Interrupted:
-            history.interruption.is_wanted = False
+            history.interruption.is_requested = False
             position = observer.interrupted_at
             # The run begins with the tile block, maybe before where the launch stands.
             if position is None or not history.is_later(position, start):

@@ -88,12 +88,12 @@ class Debugger(Inspection):
         try:
             return command()
         except Interrupted:
-            self._history.interruption.is_wanted = False
+            self._history.interruption.is_requested = False
             # The recording was interrupted: stand where it ends.
             last = self._history.timeline.last if self._history.timeline.slices else self._first
             return self._stand("pause", Position(last.block, max(last.step - 1, 0)))
         finally:
-            self._history.interruption.is_wanted = False
+            self._history.interruption.is_requested = False
 
     def _resume(self, reverse: bool) -> Stop:
         if reverse:
@@ -272,7 +272,7 @@ class Debugger(Inspection):
 
     def interrupt(self) -> None:
         """Stop what is under way, from another thread or a signal handler."""
-        self._history.interruption.is_wanted = True
+        self._history.interruption.is_requested = True
 
     def show_progress(self, progress: Progress | None) -> None:
         """Call a function with the number of finished tile blocks, and of all, while the launch runs."""

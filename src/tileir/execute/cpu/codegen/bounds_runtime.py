@@ -37,7 +37,7 @@ def _table(builder: Builder, layout: Layout) -> tuple[str, str]:
     given = builder.word("%record", REGIONS)
     is_own = builder.emit(f"icmp eq i64 {given}, 0")
     own = builder.emit(f"getelementptr i64, ptr %record, i64 {layout.regions}")
-    table = builder.emit(f"select i1 {is_own}, ptr {own}, ptr {builder.pointer(given)}")
+    table = str(builder.select(is_own, own, builder.pointer(given), "ptr"))
     count = builder.word("%record", REGIONS + 1)
     return table, builder.emit(f"select i1 {is_own}, i64 {layout.region_count}, i64 {count}")
 
@@ -59,7 +59,7 @@ def _find(builder: Builder, layout: Layout) -> None:
             left = builder.emit(f"sub i64 {high}, %address")
             fits = builder.all_of([here, builder.emit(f"icmp uge i64 {left}, %bytes")])
             state = builder.add(builder.multiply(builder.word(region, 2), 2), 1) if words > 2 else 3
-            return [builder.emit(f"or i64 {values[0]}, {builder.emit(f'select i1 {fits}, i64 {state}, i64 0')}")]
+            return [builder.emit(f"or i64 {values[0]}, {builder.select(fits, state, 0)}")]
 
         return builder.each(count, one, [found])[0]
 
@@ -109,7 +109,7 @@ def _check_all(
             builder.branch(builder.emit(f"icmp eq i64 {found}, 0"), lambda: fail(number, address))
             forbidden = builder.emit(f"icmp ult i64 {found}, %needed")
             first = builder.all_of([forbidden, builder.emit(f"icmp eq i64 {closed}, -1")])
-            return [f"i64 {builder.emit(f'select i1 {first}, i64 {number}, i64 {closed}')}"]
+            return [f"i64 {builder.select(first, number, closed)}"]
 
         return builder.branch(is_accessed, check, lambda: [f"i64 {closed}"])
 

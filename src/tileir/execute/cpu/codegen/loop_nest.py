@@ -18,7 +18,7 @@ from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Window
 from tileir.execute.cpu.vector import instructions, llvm
 from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
-from tileir.execute.cpu.vector.casting import BOOL, INT64, cast, from_storage, to_storage
+from tileir.execute.cpu.vector.casting import BOOL, INT64, UINT8, cast, from_storage, to_storage
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, wrapped
 from tileir.execute.dtypes import DType
 from tileir.ir.values import Value
@@ -289,15 +289,10 @@ class NestEmitter:
             text = f"load {element}, ptr {where}, align {size}{suffix}"
             loaded = builder.where(mask, element, lambda: builder.emit(text))
             return from_storage(builder, loaded, dtype)
-        vector = f"<{self.lanes} x {element}>"
         if distance != size:
             loaded = self.gather(self._lane_pointers(where, distance), element, size, mask, suffix)
-        elif mask is None:
-            loaded = builder.emit(f"load {vector}, ptr {where}, align {size}{suffix}")
         else:
-            function = f"llvm.masked.load.{suffix_of(element, self.lanes)}.p0"
-            operands = [f"ptr {where}", f"i32 {size}", builder.splat(mask, self.lanes).typed]
-            loaded = builder.call(vector, function, [*operands, f"{vector} zeroinitializer"], suffix)
+            loaded = builder.load(UINT8 if dtype == BOOL else dtype, self.lanes, where, size, suffix, mask).name
         return from_storage(builder, loaded, dtype, self.lanes)
 
     def _lane_pointers(self, where: str, distance: Number) -> str:

@@ -125,7 +125,7 @@ def prefetch_distance(emission: Emission, view: TileView, prefetch: Prefetch) ->
     number = builder.emit(f"zext i32 {emission.block_id[0]} to i64")
     after = builder.emit(f"add i64 {number}, 1")
     more = builder.emit(f"icmp ult i64 {after}, {emission.frame.record_slot(slots.GRID)}")
-    return builder.emit(f"select i1 {more}, i64 {distance}, i64 0")
+    return builder.select(more, distance, 0)
 
 
 def prefetch_pointers(emission: Emission, roots: list[Expression]) -> None:

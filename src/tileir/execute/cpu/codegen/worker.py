@@ -115,14 +115,14 @@ def _define_take(module: Module, has_ranges: bool) -> None:
 def _write_take_from(builder: Builder) -> None:
     """Take a chunk from one range; the last `tail` tile blocks go in small chunks."""
     small = builder.emit(f"lshr i64 %chunk, {record.TAIL_SHIFT}")
-    part = builder.call("i64", "llvm.umax.i64", [f"i64 {small}", "i64 1"])
+    part = builder.larger(small, 1)
 
     def attempt() -> None:
         first = builder.emit("load atomic i64, ptr %range monotonic, align 8")
         end = builder.word("%range", record.RANGE_END)
         builder.go_on(builder.emit(f"icmp ult i64 {first}, {end}"), "none")
         is_whole = builder.emit(f"icmp ult i64 {builder.add(first, '%tail')}, {end}")
-        size = builder.emit(f"select i1 {is_whole}, i64 %chunk, i64 {part}")
+        size = builder.select(is_whole, "%chunk", part)
         after = builder.add(first, size)
         pair = builder.emit(f"cmpxchg ptr %range, i64 {first}, i64 {after} monotonic monotonic, align 8")
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tileir.dialect.types import TileType
+from tileir.dialect.ops import FTOF
+from tileir.dialect.types import PartitionViewType, StridedViewType, TileType
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array, DType, value_dtype
 from tileir.ir.core import Operation
@@ -60,6 +61,12 @@ class Buffer:
 
     def __repr__(self) -> str:
         return f"{self.name}:{self.dtype.name}[{self.count}]"
+
+
+def new_buffer(buffers: list[Buffer], dtype: DType, count: int, persistent: bool = False) -> Buffer:
+    """Another buffer of a kernel, named by its number."""
+    buffers.append(Buffer(f"b{len(buffers)}", dtype, count, persistent))
+    return buffers[-1]
 
 
 class Expression:
@@ -248,6 +255,47 @@ def matrix_in_memory(expression: Expression) -> ViewLoad | None:
         if expression.mapping == expected and expression.source.shape[before:] == expression.shape:
             return expression.source
     return None
+
+
+def pointer_load(expression: Expression) -> tuple[PointerLoad, list[Operation]] | None:
+    """The load through pointers that a tile is, and how it is converted to other floats."""
+    conversions: list[Operation] = []
+    while isinstance(expression, Elementwise) and expression.operation.declaration is FTOF:
+        conversions.insert(0, expression.operation)
+        (expression,) = expression.operands
+    return (expression, conversions) if isinstance(expression, PointerLoad) else None
+
+
+def is_column_major(matrix: Expression) -> bool:
+    """Whether all tiles that a matrix is computed from have neighbors along columns, and not along rows."""
+    down, along = ([step for step, _ in strides_along(matrix, len(matrix.shape) - axis)] for axis in (2, 1))
+    return bool(down) and all(step == 1 for step in down) and all(step != 1 for step in along)
+
+
+def strides_along(expression: Expression, axis: int | None) -> Iterator[tuple[int, Sequence[int]]]:
+    """For each tile that is read: the distance of neighbors along a dimension, 0 if it is none of the tile's, and the
+    strides of the tile's own dimensions, where they are known."""
+    if isinstance(expression, Mapped):
+        taken = [number for number, (source, _) in enumerate(expression.mapping) if source == axis]
+        yield from strides_along(expression.source, taken[0] if axis is not None and taken else None)
+    elif isinstance(expression, BufferRead):
+        yield (row_major(expression.shape)[axis] if axis is not None else 0), ()
+    elif isinstance(expression, ViewLoad):
+        type = expression.operation.view.type
+        strides: list[int] = []
+        if isinstance(type, (PartitionViewType, StridedViewType)):
+            strides = [type.tensor.strides[dimension] for dimension in type.dim_map]
+        yield (strides[axis] if axis is not None and strides else 0), strides
+    elif isinstance(expression, PointerLoad):
+        yield 0, ()
+    else:
+        for operand in expression.operands:
+            yield from strides_along(operand, axis)
+
+
+def is_zero(expression: Expression) -> bool:
+    """Whether all elements are 0, and none -0.0."""
+    return isinstance(expression, Table) and expression.array.size == 1 and not any(expression.array.tobytes())
 
 
 def nodes(roots: Sequence[Expression]) -> Iterator[Expression]:

@@ -27,7 +27,7 @@ from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewTyp
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import ordering_of, scalar_constant
 from tileir.execute.cpu.ir import statements as st
-from tileir.execute.cpu.ir.expressions import Expression, Mapped, ViewLoad
+from tileir.execute.cpu.ir.expressions import Expression, ViewLoad, strides_along
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
@@ -116,16 +116,7 @@ def _is_large(store: st.StoreView, vector_bytes: int) -> bool:
 
 def _reads_rows(expression: Expression, axis: int) -> bool:
     """Whether vectors along a dimension read no row-major tile across its rows, which took three times as long."""
-    if isinstance(expression, Mapped):
-        taken = [number for number, (source, _) in enumerate(expression.mapping) if source == axis]
-        return all(_reads_rows(expression.source, number) for number in taken)
-    if isinstance(expression, ViewLoad):
-        type = cast(TileViewType, expression.operation.view.type)
-        if not isinstance(type, (PartitionViewType, StridedViewType)):
-            return True
-        strides = [type.tensor.strides[dimension] for dimension in type.dim_map]
-        return strides[axis] == 1 or 1 not in strides
-    return all(_reads_rows(operand, axis) for operand in expression.operands)
+    return all(step in (0, 1) or 1 not in strides for step, strides in strides_along(expression, axis))
 
 
 def is_apart(store: st.StoreView, origins: Origins, read: Origin) -> bool:

@@ -58,8 +58,8 @@ class LoopPrinter:
         for buffer in program.buffers:
             if buffer.offset >= 0:
                 kept = ", kept from tile block to tile block" if buffer.persistent else ""
-                place = f"{buffer.bytes:,} bytes at {buffer.offset}"
-                self._add(f"  {buffer.name}: {buffer.dtype.name}[{buffer.count}], {place}{kept}")
+                size = f"{buffer.bytes:,} bytes at {buffer.offset}"
+                self._add(f"  {buffer.name}: {buffer.dtype.name}[{buffer.count}], {size}{kept}")
         self._body(program.body, "")
         return self._lines
 

@@ -182,9 +182,7 @@ class Lowering:
             self._holders.setdefault(expression.buffer, {})[value] = None
 
     def new_buffer(self, dtype: DType, count: int) -> ex.Buffer:
-        buffer = ex.Buffer(f"b{len(self.buffers)}", dtype, count)
-        self.buffers.append(buffer)
-        return buffer
+        return ex.new_buffer(self.buffers, dtype, count)
 
     def buffer_of(self, value: Value) -> ex.Buffer:
         return self.new_buffer(dtype_of(value), tile_of(value).count)

@@ -71,8 +71,8 @@ def _deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | Non
     pairs: list[tuple[Value, Buffer]] = []
     for value, buffer in zip(values, buffers, strict=False):
         if buffer is not None:
-            place = lowering.expression(value)
-            if not (isinstance(place, BufferRead) and place.buffer is buffer):
+            expression = lowering.expression(value)
+            if not (isinstance(expression, BufferRead) and expression.buffer is buffer):
                 pairs.append((value, buffer))
     targets = {buffer for _, buffer in pairs}
     for value, buffer in pairs:

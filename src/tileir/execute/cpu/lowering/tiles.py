@@ -89,14 +89,14 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
 def map_tile(lowering: Lowering, result: Value, source: ex.Expression, mapping: ex.Mapping) -> None:
     """Realize a value as another tile through an index map; a buffer in the same order stays one."""
     type = tile_of(result)
-    place: ex.Expression = ex.Mapped(type, result, source, mapping)
+    mapped: ex.Expression = ex.Mapped(type, result, source, mapping)
     if isinstance(source, ex.Splat):
-        place = ex.Splat(type, result, source.scalar)
+        mapped = ex.Splat(type, result, source.scalar)
     elif isinstance(source, ex.Table) and source.array.size == 1:
-        place = ex.Table(type, result, source.array)
+        mapped = ex.Table(type, result, source.array)
     elif isinstance(source, ex.BufferRead):
-        place = place.with_operands([source])
-    lowering.wait(result, place)
+        mapped = mapped.with_operands([source])
+    lowering.wait(result, mapped)
 
 
 def lower_map(lowering: Lowering, operation: Operation) -> None:
@@ -141,13 +141,13 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
             for axis, index in enumerate(operation.operands[1:])
         ]
     )
-    place = ex.Mapped(tile_of(result), result, expression, mapping)
+    mapped = ex.Mapped(tile_of(result), result, expression, mapping)
     if not is_scalar(result):
-        lowering.wait(result, place)
+        lowering.wait(result, mapped)
         return
     if expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression):
         lowering.store(source)
-    lowering.nest(place, operation, lambda root: StoreScalar(root, result))
+    lowering.nest(mapped, operation, lambda root: StoreScalar(root, result))
 
 
 # --- tiles made in a buffer ---

@@ -12,20 +12,13 @@ from typing import Final, NamedTuple
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
 from tileir.execute.cpu.codegen.affine_tiles import AffineReader
-from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.context import FAR, Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
-from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, matrix_in_memory
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, matrix_in_memory, pointer_load
 from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import (
-    UNBOUNDED,
-    Operand,
-    destination_of,
-    pointer_load,
-    pointer_operand,
-    view_operand,
-)
+from tileir.execute.cpu.matmul.operands import Operand, destination_of, pointer_operand, view_operand
 from tileir.execute.cpu.matmul.pack import RowPacker, TilePacker, cached_panel, scan_packed
 from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector import casting
@@ -59,13 +52,12 @@ class KLoop:
         self.iterations: Number = 1
         self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
         self.destination: Final = destination_of(emission, matmul)
-        self.k_end: Number = UNBOUNDED  # Where k ends within the last iteration: k-blocks go no further.
+        self.k_end: Number = FAR  # Where k ends within the last iteration: k-blocks go no further.
         self.signed_zero: str = ""  # What to add to accumulators
         self._find_k_end()
-        self.room: Number = UNBOUNDED  # The iterations before tiles begin to lie over an edge of k.
-        for operand in self.operands:
-            if operand.room != UNBOUNDED:
-                self.room = self.builder.smaller(self.room, operand.room)
+        # The iterations before tiles begin to lie over an edge of k.
+        rooms: list[Number] = [FAR, *[operand.room for operand in self.operands if operand.room != FAR]]
+        self.room: Final = reduce(self.builder.smaller, rooms)
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
 
@@ -96,9 +88,7 @@ class KLoop:
         assert loop is not None
         lower, upper, step = (emission.whole(value) for value in loop.operands[:3])
         reader.need("sge", step, 1)
-        divisor = step
-        if not isinstance(step, int):
-            divisor = builder.call("i64", "llvm.smax.i64", [f"i64 {step}", "i64 1"])
+        divisor = builder.larger(step, 1, signed=True)
         distance = reader.exact("add", reader.exact("sub", upper, lower), builder.subtract(divisor, 1))
         self.iterations = reader.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
         reader.need("sge", self.iterations, 1)
@@ -113,7 +103,7 @@ class KLoop:
         """Find whether k ends for both operands in the last iteration, which needs no copies then.  That leaves out
         products of zeros, which turn an accumulator of -0.0 into 0.0: so does adding `signed_zero`."""
         builder, plan, (a, b) = self.builder, self.plan, self.operands
-        if self.matmul.loop is None or plan.kind != "fma" or UNBOUNDED in (a.room, b.room):
+        if self.matmul.loop is None or plan.kind != "fma" or FAR in (a.room, b.room):
             return
         if not a.is_zero_padded or not b.is_zero_padded:
             return
@@ -126,10 +116,10 @@ class KLoop:
             builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
         ]
         k_tail, kind = builder.all_of(conditions), scalar_type(plan.acc_dtype)
-        self.k_end = builder.emit(f"select i1 {k_tail}, i64 {a.along}, i64 {UNBOUNDED}")
+        self.k_end = builder.select(k_tail, a.along, FAR)
         self.signed_zero = builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
         for each in (a, b):
-            each.room = builder.emit(f"select i1 {k_tail}, i64 {self.iterations}, i64 {each.room}")
+            each.room = builder.select(k_tail, self.iterations, each.room)
 
     # --- packed operands ---
 
@@ -141,13 +131,13 @@ class KLoop:
             assert cache is not None
             packed = emission.buffer(cache)
             return packed, self._pack(side, block, whole, packed)
-        keys = places = [emission.whole(key) for key in cache.keys]
+        keys = indices = [emission.whole(key) for key in cache.keys]
         if matmul.general is not None:
-            keys, places = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
+            keys, indices = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
         elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
-            keys = places = [*keys, self.batch]
+            keys = indices = [*keys, self.batch]
         # K-blocks of other indices have other slots, as far as there are enough.
-        slot = reduce(builder.add, places)
+        slot = reduce(builder.add, indices)
         if matmul.loop is not None:
             # Rounded up: the last k-block may begin within the one before.
             length = matmul.iterations
@@ -188,8 +178,8 @@ class KLoop:
     def _pack_tile(self, side: int, block: KBlock, number: Number, to: str) -> None:
         emission, builder, (a, _) = self.emission, self.builder, self.operands
         if self.counter is not None:
-            place = builder.add(builder.add(self.lower, block.first), number)
-            register = casting.cast(builder, index_register(place), dtype_of(self.counter))
+            index = builder.add(builder.add(self.lower, block.first), number)
+            register = casting.cast(builder, index_register(index), dtype_of(self.counter))
             emission.scalars[self.counter] = register
         if side == 1 and a.load is not None:
             # A is checked first: of several errors the first is reported.
@@ -239,9 +229,8 @@ class KLoop:
         def block() -> None:
             nonlocal count
             end: Number = iterations
-            if room != UNBOUNDED:
-                is_before = builder.emit(f"icmp ult i64 {first}, {room}")
-                end = builder.smaller(builder.emit(f"select i1 {is_before}, i64 {room}, i64 {end}"), end)
+            if room != FAR:
+                end = builder.smaller(builder.select(builder.compared("ult", first, room), room, end), end)
             count = builder.smaller(builder.subtract(end, first), self.matmul.iterations)
             self._k_block(first, count)
             # A tile block that would not end can still be stopped.
@@ -259,7 +248,7 @@ class KLoop:
         end = builder.add(first, count)
         a_whole, b_whole = (self._is_whole(operand, end) for operand in self.operands)
         k = builder.multiply(count, plan.k)
-        if self.k_end != UNBOUNDED:
+        if self.k_end != FAR:
             k = builder.smaller(k, builder.subtract(self.k_end, builder.multiply(first, plan.k)))
         block = KBlock(first, count, k, (a_whole, b_whole))
         panel, b_special = self._packed(1, block, b_whole)
@@ -281,7 +270,7 @@ class KLoop:
 
     def _is_whole(self, operand: Operand, end: Number) -> str:
         """An i1: all of a k-block up to an iteration is valid."""
-        if operand.is_whole == "false" or operand.room == UNBOUNDED:
+        if operand.is_whole == "false" or operand.room == FAR:
             return operand.is_whole
         return self.builder.all_of([operand.is_whole, self.builder.compared("ule", end, operand.room)])
 

@@ -83,14 +83,13 @@ class MacroKernel:
         """Where register tiles end that would go on from a start to an end; there is one at least."""
         if end <= start + step or valid == end:
             return end
-        least = self.builder.call("i64", "llvm.umax.i64", [f"i64 {valid}", f"i64 {start + 1}"])
-        return self.builder.smaller(least, end)
+        return self.builder.smaller(self.builder.larger(valid, start + 1), end)
 
     def _row_block(self, row: Number, count: int) -> None:
         builder, plan, operands = self.builder, self.plan, self.operands
         if self.is_tiled:
             before = builder.multiply(row, builder.multiply(operands.k, self.layouts[0].step // plan.mr))
-            a: RowBlock = builder.moved(operands.a, before), []
+            a: RowBlock = builder.moved(operands.a, before), [0]
         else:
             first = builder.opaque_pointer(Rows(operands.a, operands.a_row).from_row(builder, row).pointer)
             a = first, [builder.opaque(builder.multiply(number, operands.a_row)) for number in range(count)]
@@ -100,9 +99,8 @@ class MacroKernel:
         if not plan.guard:
             plain()
             return
-        found = [operands.needs_fallback]
-        if not self.is_tiled:
-            found.append(self.kernel.has_special(a, operands.k))
+        # Packed A has been scanned.
+        found = [operands.needs_fallback] + ([] if self.is_tiled else [self._has_special(a, operands.k)])
         is_clean = builder.emit(f"xor i1 {builder.any_of(found)}, true")
         builder.branch(is_clean, plain, lambda: self._checked(a, c_in, c_out), likely=True)
 
@@ -129,6 +127,14 @@ class MacroKernel:
         before = builder.multiply(column, builder.multiply(self.operands.k, step // self.plan.nr))
         return builder.moved(builder.moved(self.operands.b, before), builder.multiply(first, step))
 
+    def _has_special(self, a: RowBlock, k: Number) -> str:
+        """An i1: there are special values in so many k of rows of A."""
+        builder, special = self.builder, SpecialValues(self.builder, self.plan.guard)
+        state, size = special.nothing(), builder.multiply(k, self.layouts[0].step)
+        for offset in a[1]:
+            state = special.scanned_memory(state, builder.moved(a[0], offset), size)
+        return special.is_found(state)
+
     def _checked(self, a: RowBlock, c_in: Rows, c_out: Rows) -> None:
         """A row block with special values: each operation's part of k by the unit, or without it."""
         builder, plan, length = self.builder, self.plan, self.plan.checked_k
@@ -142,7 +148,7 @@ class MacroKernel:
                 return [special.scanned_memory(states[0], self._panel(column, first), length * self.layouts[1].step)]
 
             (state,) = builder.carry(0, plan.n, plan.nr, [special.nothing()], add)
-            found = builder.any_of([self.kernel.has_special(rows, length), special.is_found(state)])
+            found = builder.any_of([self._has_special(rows, length), special.is_found(state)])
             emit = partial(self._columns, a, start, c_out, first, length)
             builder.branch(found, partial(emit, True), partial(emit, False))
 

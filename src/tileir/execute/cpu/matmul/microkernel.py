@@ -1,17 +1,14 @@
 """The micro-kernels: a register tile of C through a k-block, in vector registers or in matrix tiles of AMX.
 
 In vectors every element of A is loaded by itself and multiplied with a row of a panel of B, so that A needs no packing
-and any row stride will do.  `_STEPS` has a step for each kind of plan.  The step of `dots` takes subnormal bf16 for
-zero; its fallback is the chain of fused multiply-adds from the same operands.
+and any row stride will do.  `_STEPS` has a step for each kind of plan.
 
 A tile register of AMX holds 16 rows of 64 bytes.  Four of them hold a 32 x 32 block of C, two the rows of A and two the
-columns of B, so that every tile of A and B that is loaded is multiplied twice.  B is packed in panels of 16 columns: a
-tile is then 1024 bytes in a row.  Packed A has the tiles of 32 rows one after the other.
-
+columns of B: every tile of A and B that is loaded is multiplied twice.  Packed A and B have tiles of 1024 bytes.
 Products of bytes are exact.  A product of bf16 adds two chains of 16 fused multiply-adds, even and odd k, to each other
-and then to C: never less accurate than the chain of all k.  Where the unit does not multiply f16 too, f16 is split into
-two bf16 (`plan.split_bf16`), every tile into two and a product into four.  The fallback multiplies special values from
-the same tiles by fused multiply-adds of vectors.
+and then to C: never less accurate than the chain of all k.
+
+The fallback multiplies special values from the same operands by fused multiply-adds of vectors.
 
 The unit falls asleep some 200 ns after a product and takes 300 ns to wake up (Emerald Rapids).  So C is loaded into the
 tiles before the products: adding it later would be a loop nest between this matmul and the next.
@@ -28,11 +25,12 @@ from typing import Any, Final, TypeAlias
 import numpy
 
 from tileir.execute.arithmetic.rounding import to_odd, two_sum
-from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, SCANNED, TILE_BYTES, Plan, RowBlock, Rows, SpecialValues
+from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, TILE_BYTES, Plan, RowBlock, Rows
+from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.casting import HALF, INT32, SINGLE, intrinsic
+from tileir.execute.cpu.vector.casting import HALF, INT32, SINGLE, bf16_pairs, intrinsic
 from tileir.execute.cpu.vector.lanes import shuffled
-from tileir.execute.cpu.vector.llvm import Register, scalar_type, value_type
+from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import trace
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]  # A, B, accumulator to the new one
@@ -62,10 +60,9 @@ class FmaKernel:
     def block(self, a: RowBlock, b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool) -> None:
         """One register tile: rows of A, a panel of B, the tiles of C it begins with and becomes."""
         builder, plan = self.builder, self.plan
-        dtype, size = plan.acc_dtype, plan.acc_dtype.itemsize
-        kind = value_type(dtype, self.width)
+        dtype = plan.acc_dtype
         starts, ends = (self._vectors(rows, len(a[1])) for rows in (c_in, c_out))
-        accumulators = [builder.value(f"load {kind}, ptr {each}, align {size}", dtype, self.width) for each in starts]
+        accumulators = [builder.load(dtype, self.width, pointer) for pointer in starts]
 
         def iteration(index: Number, before: list[Register]) -> list[Register]:
             return self._steps(a, b.pointer, index, before, fallback)
@@ -75,7 +72,7 @@ class FmaKernel:
             zero = builder.splat(Register(self.signed_zero, dtype), self.width).name
             accumulators = [builder.value(f"fadd {each.typed}, {zero}", dtype, self.width) for each in accumulators]
         for pointer, accumulator in zip(ends, accumulators, strict=True):
-            builder.do(f"store {accumulator.typed}, ptr {pointer}, align {size}")
+            builder.store(accumulator, pointer)
 
     def _vectors(self, rows: Rows, count: int) -> list[str]:
         """Pointers to the vectors of a register tile."""
@@ -116,11 +113,11 @@ class FmaKernel:
         loaded, low = self._load(side, pointer), self.low_parts[side]
         if not fallback:
             return [loaded]
-        builder, found = self.builder, _widened_pairs(self.builder, loaded)
+        builder, found = self.builder, bf16_pairs(self.builder, loaded)
         if not low:
             return found
         # The sum of the parts is the number itself.
-        pairs = zip(found, _widened_pairs(builder, self._load(side, builder.moved(pointer, low))), strict=True)
+        pairs = zip(found, bf16_pairs(builder, self._load(side, builder.moved(pointer, low))), strict=True)
         return [builder.value(f"fadd {high.typed}, {rest.name}", SINGLE, high.width) for high, rest in pairs]
 
     def _load(self, side: int, pointer: str) -> Register:
@@ -128,26 +125,11 @@ class FmaKernel:
         builder, plan = self.builder, self.plan
         dtype, lanes = (plan.a_dtype, plan.b_dtype)[side], plan.lanes * plan.k_group
         if side:
-            width, align = lanes if lanes > 1 else 0, min(64, lanes * dtype.itemsize)
-            return builder.value(f"load {value_type(dtype, width)}, ptr {pointer}, align {align}", dtype, width)
+            return builder.load(dtype, lanes if lanes > 1 else 0, pointer, min(64, lanes * dtype.itemsize))
         if plan.k_group == 1:
-            text = f"load {scalar_type(dtype)}, ptr {pointer}, align {dtype.itemsize}"
-            return builder.splat(builder.value(text, dtype), self.width)
-        pair = builder.value(f"load i32, ptr {pointer}, align {dtype.itemsize}", INT32)
-        both = builder.splat(pair, self.width)
+            return builder.splat(builder.load(dtype, 0, pointer), self.width)
+        both = builder.splat(builder.load(INT32, 0, pointer, dtype.itemsize), self.width)
         return builder.value(f"bitcast {both.typed} to {value_type(dtype, lanes)}", dtype, lanes)
-
-    def has_special(self, a: RowBlock, k: Number) -> str:
-        """An i1: there are special values in rows of A."""
-        builder, special = self.builder, SpecialValues(self.builder, self.plan.guard)
-
-        def add(index: Number, states: list[Register]) -> list[Register]:
-            here = builder.moved(a[0], builder.multiply(index, self.plan.a_dtype.itemsize))
-            for offset in a[1]:
-                states = [special.scanned_at(states[0], builder.moved(here, offset), 2)]
-            return states
-
-        return special.is_found(builder.carry(0, k, SCANNED, [special.nothing()], add)[0])
 
 
 def _fma(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
@@ -155,21 +137,19 @@ def _fma(builder: Builder, left: Register, right: Register, accumulator: Registe
 
 
 def _widened(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    product = builder.emit(f"mul {left.typed}, {right.name}")
-    return builder.value(f"add {accumulator.typed}, {product}", accumulator.dtype, accumulator.width)
+    return casting.binary(builder, "add", accumulator, casting.binary(builder, "mul", left, right))
 
 
 def _pairs(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
     """Products of neighbors added, for which LLVM finds x86's instruction: operands of nine bits cannot overflow."""
-    wide = value_type(accumulator.dtype, left.width)
-    operands = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
-    product = builder.value(f"mul {wide} {operands[0]}, {operands[1]}", accumulator.dtype, left.width)
+    left, right = (casting.convert(builder, "sext", one, INT32) for one in (left, right))
+    product = casting.binary(builder, "mul", left, right)
     if accumulator.width:
         even, odd = (shuffled(builder, product, None, range(part, left.width, 2)).name for part in (0, 1))
     else:
         even, odd = (builder.emit(f"extractelement {product.typed}, i64 {part}") for part in (0, 1))
-    sums = builder.emit(f"add {accumulator.type} {even}, {odd}")
-    return builder.value(f"add {accumulator.typed}, {sums}", accumulator.dtype, accumulator.width)
+    sums = builder.value(f"add {accumulator.type} {even}, {odd}", INT32, accumulator.width)
+    return casting.binary(builder, "add", accumulator, sums)
 
 
 def _sum_to_odd(left: Any, right: Any) -> Any:
@@ -181,10 +161,9 @@ def _in_double(
     builder: Builder, left: Register, right: Register, accumulator: Register, add: Callable[[Any, Any], Any]
 ) -> Register:
     """The product of doubles is exact, its sum with f32 rounded once."""
-    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
-    addend = builder.value(f"fpext {accumulator.typed} to {left.type}", left.dtype, left.width)
-    total = trace(builder, add, [product, addend])
-    return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
+    product = casting.binary(builder, "fmul", left, right)
+    total = trace(builder, add, [product, casting.convert(builder, "fpext", accumulator, left.dtype)])
+    return casting.convert(builder, "fptrunc", total, accumulator.dtype)
 
 
 def _dot(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
@@ -204,16 +183,6 @@ _STEPS: Final[dict[str, Step]] = {
     "widened": _widened,
     "dots": _dot,
 }
-
-
-def _widened_pairs(builder: Builder, pairs: Register) -> list[Register]:
-    """The even and the odd elements of pairs of bf16, as f32."""
-    width = pairs.width // 2
-    words, singles = f"<{width} x i32>", f"<{width} x float>"
-    both = builder.emit(f"bitcast {pairs.typed} to {words}")
-    even = builder.emit(f"shl {words} {both}, splat (i32 16)")
-    odd = builder.emit(f"and {words} {both}, splat (i32 {-1 << 16})")
-    return [builder.value(f"bitcast {words} {each} to {singles}", SINGLE, width) for each in (even, odd)]
 
 
 # --- matrix tiles ---
@@ -259,20 +228,12 @@ class AmxKernel:
     def _tiles_of(self, c: Rows) -> list[str]:
         """Pointers to the tiles of a block of C."""
         builder, columns = self.builder, AMX_ROWS * self.plan.acc_dtype.itemsize
-        tiles = [(i, j) for i in range(self.down) for j in range(self.across)]
-        return [
-            builder.moved(c.pointer, builder.add(builder.multiply(AMX_ROWS * i, c.stride), columns * j))
-            for i, j in tiles
-        ]
+        rows = [c.from_row(builder, AMX_ROWS * i) for i in range(self.down)]
+        return [row.moved(builder, columns * j).pointer for row in rows for j in range(self.across)]
 
     def _move(self, name: str, register: int, pointer: str, stride: Number) -> None:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
         self.builder.call("void", f"llvm.x86.{name}", operands)
-
-    def has_special(self, a: RowBlock, k: Number) -> str:
-        """An i1: there are special values in so many k of a row block of A."""
-        size = self.builder.multiply(k, self.plan.layout(0).step)
-        return SpecialValues(self.builder, self.plan.guard).is_found_in(a[0], size)
 
     @property
     def _instruction(self) -> str:
@@ -293,8 +254,8 @@ class AmxKernel:
         def load(side: int, number: int, part: int, index: Number, step: int) -> None:
             register, tiles, k_bytes, part_bytes = operands[side]
             here = builder.moved(tiles[number], builder.multiply(index, k_bytes))
-            place = builder.moved(here, step * plan.tile_k * k_bytes + part * part_bytes)
-            self._move("tileloadd64", register + number, place, AMX_BYTES)
+            pointer = builder.moved(here, step * plan.tile_k * k_bytes + part * part_bytes)
+            self._move("tileloadd64", register + number, pointer, AMX_BYTES)
 
         def products(index: Number) -> None:
             for step in range(plan.k_unroll // plan.tile_k):

@@ -1,13 +1,9 @@
 """The matrices of a matmul in memory: where each tile of A and B lies and how much of it, and where C is stored.
 
-| operand    | what it is                                                                                    |
-|------------|-----------------------------------------------------------------------------------------------|
-| `view`     | tiles of a view whose rows lie in memory, read or packed where they lie                       |
-| `pointers` | tiles of pointers that a loop advances by constant steps (`AffineReader`), the same; packed   |
-|            | always where they are converted                                                               |
-| `buffer`   | A in scratch memory: `Operand` itself                                                         |
-| `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest,  |
-|            | without a pointer                                                                             |
+    view        tiles of a view whose rows lie in memory, read or packed where they lie
+    pointers    tiles of pointers that a loop advances by constant steps; packed always where they are converted
+    buffer      A in scratch memory
+    computed    anything else (converted, transposed, computed, scaled): packed tile by tile, without a pointer
 
 A result that is stored as it is goes to its memory without a copy in scratch memory.  Where something is still computed
 from each element, the store at least says which rows and columns lie over an edge, and need no multiplication.
@@ -17,15 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from tileir.dialect.ops import EXTRACT, FTOF, INSERT
+from tileir.dialect.ops import EXTRACT, INSERT
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.cpu.codegen import view_access
 from tileir.execute.cpu.codegen.affine_tiles import Affine, AffineReader
 from tileir.execute.cpu.codegen.bounds import is_in_array
-from tileir.execute.cpu.codegen.context import Emission, TileView
+from tileir.execute.cpu.codegen.context import FAR, Emission, TileView
 from tileir.execute.cpu.codegen.nontemporal import moves_much
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements
@@ -37,8 +33,6 @@ from tileir.execute.dtypes import memory_bytes, plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
-UNBOUNDED: Final = 1 << 62
-
 
 @dataclass(slots=True)
 class Operand:
@@ -47,9 +41,9 @@ class Operand:
     pointer: str  # To the tile of the first iteration; empty if it is computed.
     row: Number  # The row stride in bytes.
     step: Number = 0
-    along: Number = UNBOUNDED  # The valid extent along k, from the first iteration on.
-    across: Number = UNBOUNDED  # The valid extent in the other dimension.
-    room: Number = UNBOUNDED  # How many iterations have tiles that are valid along k.
+    along: Number = FAR  # The valid extent along k, from the first iteration on.
+    across: Number = FAR  # The valid extent in the other dimension.
+    room: Number = FAR  # How many iterations have tiles that are valid along k.
     in_rows: str = "true"  # An i1: what is valid of a tile lies in memory, in rows of neighbors.
     is_whole: str = "true"  # An i1: `in_rows`, and all of a tile is valid in the other dimension.
     is_row_major: bool = True  # As far as the program says: then a tile that is not whole lies over an edge
@@ -76,7 +70,7 @@ def view_operand(emission: Emission, load: ex.ViewLoad, side: int, first: Number
     inside = [builder.compared("ult", *pair) for pair in zip(outer, view.extents[:-2], strict=True)]
     if any(condition != "true" for condition in inside):
         # Of a matrix that the tensor does not have no row and no column is valid.
-        lengths[across] = builder.emit(f"select i1 {builder.all_of(inside)}, i64 {lengths[across]}, i64 0")
+        lengths[across] = builder.select(builder.all_of(inside), lengths[across], 0)
     # Indices are unsigned, but a counter below zero that is advanced is not.
     conditions = [builder.compared("sge", first, 0), view.tensor.fits(load.operation)]
     in_rows = builder.all_of([*conditions, builder.compared("eq", strides[1], 1)])
@@ -99,8 +93,8 @@ def view_operand(emission: Emission, load: ex.ViewLoad, side: int, first: Number
 def pointer_tile(reader: AffineReader, load: ex.PointerLoad) -> tuple[Affine, list[Affine]] | None:
     """The addresses of a load, and numbers not negative where its mask is true; None if unknown or not zero-padded."""
     addresses, limits = reader.of(load.pointers), [] if load.mask is None else reader.limits(load.mask)
-    is_padded = isinstance(load.padding, ex.Table) and not any(load.padding.array.tobytes())
-    if addresses is None or limits is None or not (load.mask is None or is_padded):
+    is_padded = load.mask is None or (load.padding is not None and ex.is_zero(load.padding))
+    if addresses is None or limits is None or not is_padded:
         return None
     return addresses, limits
 
@@ -140,7 +134,7 @@ def _end_at(operand: Operand, limit: Affine, reader: AffineReader, side: int, k:
     along, across = limit.steps[1 - side], limit.steps[side]
     goes_along = along != 0 or limit.iteration != 0
     reader.need("eq", along if goes_along else across, -1)
-    left = builder.call("i64", "llvm.smax.i64", [f"i64 {reader.exact('add', limit.first, 1)}", "i64 0"])
+    left = builder.larger(reader.exact("add", limit.first, 1), 0, signed=True)
     if not goes_along:
         operand.across = builder.smaller(operand.across, left)
         return
@@ -148,15 +142,6 @@ def _end_at(operand: Operand, limit: Affine, reader: AffineReader, side: int, k:
     reader.need("eq", limit.iteration, -k)
     operand.along = builder.smaller(operand.along, left)
     operand.room = builder.divided(operand.along, k)[0]
-
-
-def pointer_load(operand: ex.Expression) -> tuple[ex.PointerLoad, list[Operation]] | None:
-    """The load through pointers that an operand is, and how it is converted; None if it is anything else."""
-    conversions: list[Operation] = []
-    while isinstance(operand, ex.Elementwise) and operand.operation.declaration is FTOF:
-        conversions.insert(0, operand.operation)
-        (operand,) = operand.operands
-    return (operand, conversions) if isinstance(operand, ex.PointerLoad) else None
 
 
 # --- where C is stored ---
@@ -286,8 +271,8 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
         return found
     cached = "true"
     if target.store in emission.program.nontemporal.values():
-        streams = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
-        cached = builder.emit(f"xor i1 {streams}, true")
+        is_nontemporal = builder.all_of(moves_much(emission, prod(view.shape[-2:]) * size))
+        cached = builder.emit(f"xor i1 {is_nontemporal}, true")
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
     return found._replace(direct=builder.all_of([cached, view_access.is_inside(emission, access), apart]))

@@ -1,11 +1,8 @@
 """Packing of operands into the layout that a plan reads, with zeros for what lies over an edge.
 
 Rows in memory are packed by a function (`RowPacker`), many tiles at a time; those behind pointers may be converted.
-Whatever else is converted, scaled, transposed or computed is packed tile by tile by a loop nest (`TilePacker`), into
-the same layout.
-
-Of a column-major operand, as B in Q K^T, vectors along rows would be gathers.  Vectors along columns are plain loads,
-and shuffles transpose a square of them.
+Whatever else is converted, scaled, transposed or computed is packed tile by tile by a loop nest (`TilePacker`).  Of a
+column-major operand, as B in Q K^T, it loads columns and transposes squares of them: rows would be gathered.
 
 The pack cache (`cached_panel`) keeps packed operands, found by their indices, for the next tile blocks of a thread,
 which share most of them.  An operand is cached if it depends only on indices and on memory that is never written.
@@ -13,25 +10,24 @@ which share most of them.  An operand is cached if it depends only on indices an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 import numpy
 
 from tileir.execute.analysis.values import tile_of
-from tileir.execute.cpu.codegen.context import Emission, TileView
+from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
 from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
-from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
+from tileir.execute.cpu.ir.expressions import Expression, is_column_major, pointer_load
 from tileir.execute.cpu.ir.statements import Matmul, PackCache
-from tileir.execute.cpu.matmul.operands import pointer_load
 from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows, SpecialValues
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE
+from tileir.execute.cpu.vector.casting import BOOL, DOUBLE, INT64, SINGLE
 from tileir.execute.cpu.vector.instructions import emit_operation
-from tileir.execute.cpu.vector.lanes import shuffled
-from tileir.execute.cpu.vector.llvm import Register, scalar_type, suffix_of, value_type
+from tileir.execute.cpu.vector.lanes import interleaved, shuffled, transposed
+from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, tf32_numbers
 from tileir.ir import floats
@@ -39,8 +35,8 @@ from tileir.ir.core import Operation
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 _ROWS_AHEAD: Final = 3
-"""How many rows before it is packed a row is prefetched.  Rows whose distance is a power of two share a few sets of the
-nearest cache, which has no more than eight or twelve lines there: of eight rows the first would be gone again."""
+"""How many rows before it is packed a row is prefetched.  Rows a power of two apart share a few sets of eight or twelve
+lines in the nearest cache: of eight rows the first would be gone again."""
 _LINE: Final = 64
 
 
@@ -117,8 +113,7 @@ class RowPacker:
             number = builder.add(builder.multiply(row, layout.group), member)
             valid: Number = 0
             if self.valid is not None:
-                is_valid = builder.emit(f"icmp ult i64 {number}, %rows")
-                valid = builder.emit(f"select i1 {is_valid}, i64 %columns, i64 0")
+                valid = builder.select(builder.compared("ult", number, "%rows"), "%columns", 0)
             found.append((builder.moved("%source", builder.multiply(number, "%row")), valid))
         return found, builder.moved("%to", layout.offset(builder, row, 0, "%k"))
 
@@ -149,9 +144,7 @@ class RowPacker:
                 if not isinstance(column, int) or (column * dtype.itemsize + line) % _LINE == 0:
                     where = builder.moved(ahead, line)
                     builder.call("void", "llvm.prefetch.p0", [f"ptr {where}", "i32 0", "i32 3", "i32 1"])
-        kind = value_type(dtype, self.width)
-        text = f"load {kind}, ptr {pointer}, align {dtype.itemsize}{self.emission.memory_suffix}"
-        return self._converted(builder.value(text, dtype, self.width))
+        return self._converted(builder.load(dtype, self.width, pointer, suffix=self.emission.memory_suffix))
 
     def _converted(self, register: Register) -> Register:
         for operation in self.conversions:
@@ -162,34 +155,25 @@ class RowPacker:
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:
     """Load a vector, zeros for elements that are not valid; 32 at most, as bits in a register are the mask."""
     builder = emission.builder
-    at_least_0 = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
-    valid = builder.smaller(at_least_0, width)
+    valid = builder.smaller(builder.larger(count, 0, signed=True), width)
     bits = builder.emit(f"sub i64 {builder.emit(f'shl i64 1, {valid}')}, 1")
-    mask = builder.emit(f"bitcast i{width} {builder.emit(f'trunc i64 {bits} to i{width}')} to <{width} x i1>")
-    kind = value_type(dtype, width)
-    operands = [f"ptr {pointer}", f"i32 {dtype.itemsize}", f"<{width} x i1> {mask}", f"{kind} zeroinitializer"]
-    name = f"llvm.masked.load.{suffix_of(scalar_type(dtype), width)}.p0"
-    return Register(builder.call(kind, name, operands, emission.memory_suffix), dtype, width)
-
-
-def interleaved(builder: Builder, parts: list[Register]) -> Register:
-    """The lanes of several vectors in turn."""
-    while len(parts) > 1:
-        half, width = len(parts) // 2, max(parts[0].width, 1)
-        vectors = [builder.splat(part, width) for part in parts]
-        lanes = [place for lane in range(width) for place in (lane, lane + width)]
-        parts = [shuffled(builder, *pair, lanes) for pair in zip(vectors[:half], vectors[half:], strict=True)]
-    return parts[0]
+    narrow = builder.emit(f"trunc i64 {bits} to i{width}")
+    mask = builder.value(f"bitcast i{width} {narrow} to <{width} x i1>", BOOL, width)
+    return builder.load(dtype, width, pointer, 0, emission.memory_suffix, mask)
 
 
 def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> str:
     """An i1: there are special values in a packed operand of so many k."""
-    plan, special = layout.plan, SpecialValues(emission.builder, layout.guard)
+    special = SpecialValues(emission.builder, layout.guard)
     if not layout.guard:
         return "false"
-    blocks = plan.n // plan.nr if layout.side else plan.m // plan.mr
-    parameters = {"%to": ("ptr", packed), "%size": ("i64", emission.builder.multiply(k, layout.step * blocks))}
-    return emission.call_as_written(f"scan.{layout.guard}", parameters, lambda: special.is_found_in("%to", "%size"))
+    size = emission.builder.multiply(k, layout.bytes // layout.plan.k)
+    parameters: dict[str, tuple[str, Number]] = {"%to": ("ptr", packed), "%size": ("i64", size)}
+
+    def write() -> str:
+        return special.is_found(special.scanned_memory(special.nothing(), "%to", "%size"))
+
+    return emission.call_as_written(f"scan.{layout.guard}", parameters, write)
 
 
 # --- tiles by loop nests ---
@@ -212,7 +196,7 @@ class TilePacker:
         emission, builder, layout = self.emission, self.builder, self.layout
         roots = [self.operand, *self.scales]
         side = min(emission.target.vector_bytes // layout.unit, layout.adjacent, layout.shape[0])
-        if not self.scales and layout.unit in (4, 8) and side > 1 and _is_column_major(emission, self.operand):
+        if not self.scales and layout.unit in (4, 8) and side > 1 and is_column_major(self.operand):
             self._transpose(to, k, side)
             return
         lanes = min(lanes_of(emission, roots, []), layout.adjacent)
@@ -229,8 +213,8 @@ class TilePacker:
                 member_row = Axis(number, row.lanes and layout.group == 1, row.level)
                 members.append(nest.spread_lanes(self._element(nest, member_row, column), column))
             with nest.at_level(nest.depth):
-                place = builder.moved(to, layout.offset(builder, row.base, column.base, k))
-                layout.store(builder, interleaved(builder, members), place)
+                pointer = builder.moved(to, layout.offset(builder, row.base, column.base, k))
+                layout.store(builder, interleaved(builder, members), pointer)
             nest.close()
 
         versions(emission, roots, [], emit, is_edge=is_edge)
@@ -265,9 +249,9 @@ class TilePacker:
             column, row = builder.divided(number, layout.shape[0] // side)
             top, first = builder.multiply(row, side), builder.multiply(column, side)
             versions(self.emission, [self.operand], [], lambda masked: self._load(square, side, (top, first), masked))
-            place = builder.moved(to, layout.offset(builder, top, first, k))
+            pointer = builder.moved(to, layout.offset(builder, top, first, k))
             row = layout.offset(builder, 1, 0, k)
-            parameters = {"%square": ("ptr", square), "%target": ("ptr", place), "%row": ("i64", row)}
+            parameters = {"%square": ("ptr", square), "%target": ("ptr", pointer), "%row": ("i64", row)}
             name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
             self.emission.call_as_written(name, parameters, lambda: self._store_columns(side))
 
@@ -291,16 +275,11 @@ class TilePacker:
         """Store the columns of a square in memory as packed rows."""
         builder, layout = self.builder, self.layout
         dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
-        kind, whole, half = value_type(dtype, side), side * layout.group, side // 2
-        places = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
-        rows = [builder.value(f"load {kind}, ptr {place}, align {layout.unit}", dtype, side) for place in places]
-        # The elements of rows in turn, until those of a column are together.
-        turns = [[place for lane in range(start, start + half) for place in (lane, lane + side)] for start in (0, half)]
-        for _ in range(side.bit_length() - 1):
-            pairs = zip(rows[:half], rows[half:], strict=True)
-            rows = [shuffled(builder, *pair, turn) for pair in pairs for turn in turns]
-        for number, row in enumerate(rows):
-            text = f"bitcast {row.typed} to {value_type(layout.dtype, whole)}"
+        pointers = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
+        columns = transposed(builder, [builder.load(dtype, side, pointer) for pointer in pointers])
+        for number, column in enumerate(columns):
+            whole = side * layout.group
+            text = f"bitcast {column.typed} to {value_type(layout.dtype, whole)}"
             where = builder.moved("%target", builder.multiply("%row", number))
             layout.store(builder, builder.value(text, layout.dtype, whole), where)
 
@@ -328,31 +307,6 @@ def _scaled(nest: NestEmitter, register: Register, scale: Expression, index: tup
         return casting.binary(builder, "fmul", builder.splat(register, width), builder.splat(factor, width))
 
 
-def _is_column_major(emission: Emission, matrix: Expression) -> bool:
-    """Whether everything that a matrix is computed from has its neighbors along columns, and not along rows."""
-    rank = len(matrix.shape)
-    down = list(_distances(emission, matrix, rank - 2))
-    along = list(_distances(emission, matrix, rank - 1))
-    return bool(down) and all(one == 1 for one in down) and all(one != 1 for one in along)
-
-
-def _distances(emission: Emission, expression: Expression, axis: int | None) -> Iterator[Number]:
-    """The distance of neighbors along a dimension, for each tile that is read; 0 where that is not known."""
-    if isinstance(expression, Mapped):
-        places = [place for place, (taken, _) in enumerate(expression.mapping) if taken == axis]
-        yield from _distances(emission, expression.source, places[0] if axis is not None and places else None)
-    elif isinstance(expression, Elementwise):
-        for operand in expression.operands:
-            yield from _distances(emission, operand, axis)
-    elif isinstance(expression, BufferRead):
-        yield row_major(expression.shape)[axis] if axis is not None else 0
-    elif isinstance(expression, ViewLoad) and axis is not None:
-        view = emission.views[expression.operation.view]
-        yield view.strides[axis] if isinstance(view, TileView) and view.sparse < 0 else 0
-    elif expression.reads:
-        yield 0
-
-
 # --- the pack cache ---
 
 
@@ -365,17 +319,17 @@ def cached_panel(
     panel = builder.moved(emission.buffer(cache.panels), builder.multiply(slot, cache.panels.bytes // cache.slots))
     # The tag of a panel: the launch it was packed in, its indices, and what packing it returned.
     tag = builder.moved(emission.buffer(cache.tags), builder.multiply(slot, 8 * (len(keys) + 2)))
-    words = [builder.emit(f"load i64, ptr {emission.launch_number}, align 8"), *keys]
+    words = [builder.load(INT64, 0, emission.launch_number).name, *keys]
     parameters = {"%tag": ("ptr", tag), **{f"%word{number}": ("i64", word) for number, word in enumerate(words)}}
 
     def write() -> str:
-        pointers = [builder.moved("%tag", 8 * number) for number in range(len(words))]
-        loaded = [builder.emit(f"load i64, ptr {pointer}, align 8") for pointer in pointers]
-        same = builder.all_of([builder.emit(f"icmp eq i64 {word}, %word{n}") for n, word in enumerate(loaded)])
-        # For what is about to be packed.
-        for number, pointer in enumerate(pointers):
-            builder.do(f"store i64 %word{number}, ptr {pointer}, align 8")
-        return same
+        same = []
+        for number in range(len(words)):
+            pointer = builder.moved("%tag", 8 * number)
+            same.append(builder.compared("eq", builder.load(INT64, 0, pointer).name, f"%word{number}"))
+            # For what is about to be packed.
+            builder.store(Register(f"%word{number}", INT64), pointer)
+        return builder.all_of(same)
 
     is_cached = emission.call_as_written(f"tagged{len(words)}", parameters, write)
     answer = builder.moved(tag, 8 * len(words))
@@ -390,5 +344,4 @@ def cached_panel(
     builder.branch(is_cached, None, missing)
     if found == "false":
         return panel, "false"
-    packed = builder.emit(f"load i64, ptr {answer}, align 8{suffix}")
-    return panel, builder.emit(f"icmp ne i64 {packed}, 0")
+    return panel, builder.compared("ne", builder.load(INT64, 0, answer, 8, suffix).name, 0)

@@ -2,32 +2,25 @@
 
     A        row-major in place, any row stride, elements of `a_dtype`; packed for `amx`, which loads rows of matrix
              tiles twice as fast where they lie one after the other
-    B        packed, elements of `b_dtype`, aligned to 64 bytes
-    C        row-major, elements of `acc_dtype`
+    B        packed, elements of `b_dtype`, aligned to 64 bytes: panels of `nr` columns, one after another.  Within a
+             panel come groups of `k_group` successive k, then the columns, then the k of the group
+    C        row-major, elements of `acc_dtype`; an f16 accumulator is widened, and rounded when the operation is done
 
-Packed B holds panels of `nr` columns, one after another.  Within a panel come groups of `k_group` successive k, then
-the columns, then the k of the group.  With a group of one a row of a panel is `nr` neighbors along n.
+    kind     operations                               A, B              C           group  one step
+    fma      mmaf to f64, f32 and f16                 as C              f64, f32    1      fma, rounded once
+    single   the same on machines without fma         f64               f32         1      the same, in double
+    double   mmaf_scaled                              f64               f32         1      in double, rounded once
+    pairs    mmai on x86                              int16             int32       2      adds two products, then to C
+    widened  mmai elsewhere                           int32             int32       1      multiplies, adds
+    amx      mmai; bf16, f16 and f8 unless `exact`    bytes, bf16, f16  int32, f32  4, 2   multiplies matrix tiles
+    dots     bf16 and f8 unless `exact`               bf16              f32         2      adds two products in turn
 
-| kind      | operations                  | A, B        | C          | group | one step                               |
-|-----------|-----------------------------|-------------|------------|-------|----------------------------------------|
-| `fma`     | mmaf to f64, f32 and f16    | as C        | f64, f32   | 1     | fma, rounded once                      |
-| `single`  | mmaf to f32 and f16 without | f64         | f32        | 1     | the same, in double                    |
-|           | instructions for it         |             |            |       |                                        |
-| `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
-| `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
-| `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
-| `amx`     | mmai; mmaf of bf16, f16 and | bytes, bf16 | int32, f32 | 4, 2  | a product of matrix tiles              |
-|           | f8 unless `exact`           | or f16      |            |       |                                        |
-| `dots`    | mmaf of bf16 and f8 unless  | bf16        | f32        | 2     | two products added to C, one after the |
-|           | `exact`, with AVX512_BF16   |             |            |       | other                                  |
+Conversions of operands to these dtypes are exact, int8 to int16 by the signedness of the operand.
 
-Conversions of operands to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator
-is widened to the C of an operation, which is rounded to f16 when the operation is done.
-
-A plan of two `parts` splits f16 into two bf16 (`split_bf16`): the packed operand has every matrix tile twice, the high
-parts and then the low ones.  `guard` names the special values that the unit does not multiply exactly: `subnormal`
-bf16, which units take for zero, though it may be multiplied with something large; `infinite` f16 and NaN, since
-infinity times the low part of a number, mostly zero, is NaN.
+A plan of two `parts` splits f16 into two bf16 (`casting.split_bf16`): the packed operand has every matrix tile twice,
+the high parts first.  `guard` names the special values that the unit does not multiply exactly: `subnormal` bf16, which
+units take for zero, though it may be multiplied with something large; `infinite` f16 and NaN, since infinity times the
+low part of a number, mostly zero, is NaN.
 """
 
 from __future__ import annotations
@@ -39,10 +32,10 @@ import ml_dtypes
 import numpy
 
 from tileir.execute.cpu.runtime.target import Target
+from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import BOOL, DOUBLE, HALF, INT32, SINGLE, UINT8
-from tileir.execute.cpu.vector.lanes import shuffled
-from tileir.execute.cpu.vector.llvm import Register, literal
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F64, FloatType, Type
 
@@ -80,10 +73,8 @@ class Rows(NamedTuple):
 
     def where(self, builder: Builder, condition: str, otherwise: Rows) -> Rows:
         """These rows where an i1 holds, else others."""
-        if condition in ("true", "false"):
-            return self if condition == "true" else otherwise
-        pointer = builder.emit(f"select i1 {condition}, ptr {self.pointer}, ptr {otherwise.pointer}")
-        return Rows(pointer, builder.emit(f"select i1 {condition}, i64 {self.stride}, i64 {otherwise.stride}"))
+        pointer = str(builder.select(condition, self.pointer, otherwise.pointer, "ptr"))
+        return Rows(pointer, builder.select(condition, self.stride, otherwise.stride))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +107,8 @@ class Plan:
 
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
-        """How the rows of C are divided: so many rows at a time, up to a row.  Where `mr` does not divide them the last
-        blocks have one row less, as a much smaller one would read as much of a panel, and wait for it."""
+        """How the rows of C are divided: so many rows at a time, up to a row.  The last blocks may have one row less: a
+        much smaller one would read as much of a panel, and wait for it."""
         count = -(-self.m // self.mr)
         rows = -(-self.m // count)
         smaller = count * rows - self.m
@@ -188,10 +179,10 @@ class Layout:
 
     def store(self, builder: Builder, packed: Register, pointer: str) -> Register:
         """Store elements, all parts of them; returns the first, to be searched for special values."""
-        parts = [packed] if self.plan.parts == 1 else split_bf16(builder, packed)
+        parts = [packed] if self.plan.parts == 1 else casting.split_bf16(builder, packed)
         for number, part in enumerate(parts):
             where = builder.moved(pointer, number * (TILE_BYTES if self.side else self.plan.mr * AMX_BYTES))
-            builder.do(f"store {part.typed}, ptr {where}, align {self.dtype.itemsize}")
+            builder.store(part, where, self.dtype.itemsize)
         return parts[0]
 
 
@@ -296,42 +287,14 @@ class SpecialValues:
         return builder.value(f"or {state.typed}, {builder.emit(f'icmp {test}')}", BOOL, state.width)
 
     def scanned_memory(self, state: Register, pointer: str, size: Number) -> Register:
-        """The state, of `SCANNED` lanes, after so many bytes, a multiple of the size of a matrix tile."""
+        """The state, of `SCANNED` lanes, after so many bytes, a multiple of theirs."""
+        builder = self.builder
 
         def line(offset: Number, states: list[Register]) -> list[Register]:
-            return [self.scanned_at(states[0], self.builder.moved(pointer, offset), 64)]
+            return [self.scanned(states[0], builder.load(BFLOAT16, SCANNED, builder.moved(pointer, offset)))]
 
-        return self.builder.carry(0, size, 2 * SCANNED, [state], line)[0]
-
-    def scanned_at(self, state: Register, pointer: str, align: int) -> Register:
-        """The state after `SCANNED` elements in memory."""
-        text = f"load <{SCANNED} x i16>, ptr {pointer}, align {align}"
-        return self.scanned(state, self.builder.value(text, BFLOAT16, SCANNED))
-
-    def is_found_in(self, pointer: str, size: Number) -> str:
-        """An i1: there are special values in so many bytes."""
-        return self.is_found(self.scanned_memory(self.nothing(), pointer, size))
+        return builder.carry(0, size, 2 * SCANNED, [state], line)[0]
 
     def is_found(self, state: Register) -> str:
         """An i1: a special value was found."""
         return self.builder.call("i1", f"llvm.vector.reduce.or.v{state.width}i1", [state.typed])
-
-
-def split_bf16(builder: Builder, value: Register) -> list[Register]:
-    """The high and the low part of f16 in a vector: 11 significant bits are eight and three, of the same sign, and both
-    are normal numbers of bf16.  A product of two is four products without an error, and their magnitudes add up to its
-    own.  The low part of infinities and NaNs is zero."""
-    width = value.width
-    single, words = f"<{width} x float>", f"<{width} x i32>"
-    wide = builder.emit(f"fpext {value.typed} to {single}")
-    bits = builder.emit(f"bitcast {single} {wide} to {words}")
-    top = builder.emit(f"and {words} {bits}, splat (i32 {-1 << 16})")
-    high = builder.emit(f"bitcast {words} {top} to {single}")
-    rest = builder.emit(f"fsub {single} {wide}, {high}")
-    finite = builder.emit(f"fcmp ord {single} {rest}, {literal(0.0, SINGLE, width).name}")
-    low = builder.emit(f"select <{width} x i1> {finite}, {single} {rest}, {single} zeroinitializer")
-    found = []
-    for part in (wide, low):
-        halves = builder.value(f"bitcast {single} {part} to <{2 * width} x i16>", BFLOAT16, 2 * width)
-        found.append(shuffled(builder, halves, None, range(1, 2 * width, 2)))
-    return found

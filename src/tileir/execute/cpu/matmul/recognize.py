@@ -11,6 +11,7 @@ by side and in their arrays.  Otherwise the loop runs as it is and finds an acce
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Final
 
@@ -22,32 +23,28 @@ from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, is_ti
 from tileir.execute.cpu.codegen.affine_tiles import AffineReader, is_index_arithmetic
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements
-from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, ViewLoad, matrix_in_memory, pointer_load
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.matmul.operands import pointer_load, pointer_tile
+from tileir.execute.cpu.matmul.operands import pointer_tile
 from tileir.execute.cpu.matmul.plan import Plan, make_plan, make_scaled_plan
-from tileir.execute.dtypes import DType, plain_memory, value_dtype
+from tileir.execute.dtypes import plain_memory, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
 from tileir.ir.values import Value
 
 _CACHE_BYTES: Final = 1 << 23
-"""How much memory the packed operands of one matmul may take; what is not used of it is never touched.
-
-They pay as long as those of a whole row of tile blocks are cached, also far beyond a thread's own caches: packing takes
-longer than reading from the next ones."""
+"""How much memory the packed operands of one matmul may take.  They pay as long as those of a whole row of tile blocks
+are cached, also far beyond a thread's own caches: packing takes longer than reading from the next ones."""
 _CACHE_SLOTS: Final = 256
 _POINTER_KEYS: Final = 4  # What operands behind pointers are found by (`operands.pointer_operand`).
 _LARGEST_BATCH: Final = 8  # Matmuls of one operation whose packed A are cached side by side.
 _K_BLOCK: Final[dict[str, int]] = {"amx": 1024, "dots": 1024}
-"""About how many terms are a k-block; 2048 for other kinds: small register tiles are read and written for each k-block,
-and wait for it.  Twice as many k-blocks of half as many terms took 4 % longer."""
-_PANEL_PARTS: Final[dict[str, int]] = {"dots": 4}
-"""How large packed B of a k-block may be: such a part of the second cache, else half.  It is read once for every few
-rows, and should stay there beside the rest."""
-_COPY_PARTS: Final = 4  # How large A of a k-block may be where it is computed: such a part of the second cache.
+"""About how many terms are a k-block; 2048 for other kinds: half as many took 4 % longer, as small register tiles are
+read and written for each k-block."""
+_PANEL_PARTS: Final[dict[str, int]] = {"dots": 4}  # Packed B of a k-block takes a part of the second cache, else half.
+_COPY_PARTS: Final = 4  # Where A is computed, its part of a k-block may fill this part of the second cache.
 _COPY_LENGTH: Final = 1024  # About how many terms are a k-block then: many rows are to be cached.
 
 
@@ -116,30 +113,25 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
     from zeros."""
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
-    place = lowering.expression(value)
+    start = lowering.expression(value)
     if plan.acc_dtype != value_dtype(type.element):
         buffer = lowering.new_buffer(plan.acc_dtype, type.count)
-        lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
+        lowering.nest(start, operation, lambda root: StoreBuffer(root, buffer))
         return buffer, False
-    if isinstance(place, BufferRead) and value.parent_block is operation.parent and place.buffer not in busy:
+    if isinstance(start, BufferRead) and value.parent_block is operation.parent and start.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
-        if alone and not lowering.shares(place.buffer, value, operation):
-            return place.buffer, False
-    fused = fusion.FusedNodes([place], type.shape, [operation])
+        if alone and not lowering.shares(start.buffer, value, operation):
+            return start.buffer, False
+    fused = fusion.FusedNodes([start], type.shape, [operation])
     finished = fusion.finished(fused, set(), [operation], lowering.done)
     buffer = lowering.buffer_for(result, fused, finished)
     if buffer in busy:
         buffer = lowering.new_buffer(plan.acc_dtype, type.count)
-    (place,), kept = lowering.prepare([place], place.shape, operation)
-    if is_zero(place) and not kept:
+    (start,), kept = lowering.prepare([start], start.shape, operation)
+    if ex.is_zero(start) and not kept:
         return buffer, True
-    lowering.body.append(LoopNest(place.shape, [*kept, StoreBuffer(place, buffer)]))
+    lowering.body.append(LoopNest(start.shape, [*kept, StoreBuffer(start, buffer)]))
     return buffer, False
-
-
-def is_zero(expression: Expression) -> bool:
-    """Whether all elements are 0, and none -0.0."""
-    return isinstance(expression, ex.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
 
 
 # --- operands ---
@@ -195,11 +187,13 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     has_pointers = any(pointer_load(each.lhs) is not None for each in matmuls)
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
-    reader = AffineReader(None, operation)
-    suits = [_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls]
-    if not all(suits) or not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
+    if any(each.scales or each.zero_init or len(each.lhs.shape) != 2 for each in matmuls):
         return []
-    found = [_k_loop(lowering, loop, each) for each in matmuls]
+    reader = AffineReader(None, operation) if has_pointers else None
+    made = [_k_loop(lowering, loop, each, reader) for each in matmuls]
+    found = [each for each in made if each is not None]
+    if len(found) < len(made) or not _does_nothing_else(loop, matmuls, reader):
+        return []
     _take_zeros(lowering, found)
     return found
 
@@ -243,28 +237,54 @@ def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
     return iterations if iterations * size <= largest else 0
 
 
-def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
-    """Whether a matmul in a loop may be a k-loop."""
-    plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
-    if matmul.scales or matmul.zero_init or len(lhs.shape) != 2 or isinstance(lhs, BufferRead):
-        return False
-    left, right = pointer_load(lhs), pointer_load(rhs)
-    if left is not None:
-        return (
-            right is not None
-            and plan.kind == "fma"
-            and all(plain_memory(load.element) for load, _ in (left, right))
-            and lowering.is_never_written(lowering.origins.provenance(right[0].address))
-            and pointer_tile(reader, right[0]) is not None
-            and pointer_tile(reader, left[0]) is not None
-            and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
-        )
-    # Packed B is found by the next tile blocks; A is not packed once for all iterations.
-    a_keys, b_keys = matmul.keys
-    if a_keys or not b_keys or cache_slots(plan.layout(1).bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
-        return False
-    # What is copied in every iteration anyway may be copied for many, but not what lies in a buffer.
-    return 0 not in _computed(loop, matmul) or not lhs.buffers
+def _k_loop(
+    lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul, reader: AffineReader | None
+) -> Matmul | None:
+    """The k-loop of a matmul in a loop, of pointers if there is a reader; None if it is none, or nothing is gained."""
+    operation, plan, (a_keys, b_keys) = loop.operation, matmul.plan, matmul.keys
+    iterations = _block_iterations(lowering, matmul)
+    if not iterations:
+        return None
+    found = replace(matmul, loop=operation, iterations=iterations, packed=[None, None])
+    if reader is not None:
+        return _through_pointers(lowering, loop, found, reader)
+    # Packed B is found by the next tile blocks; A is not packed once for all iterations, nor a buffer of the iteration.
+    if a_keys or not b_keys or cache_slots(plan.layout(1).bytes) == 1 or matmul.lhs.buffers:
+        return None
+    if scalar_constant(operation.operands[2]) != 1:
+        return None
+    found.computed = _computed(operation, matmul)
+    if 0 in found.computed:
+        limit = lowering.target.second_cache_bytes // _COPY_PARTS
+        tile = plan.m * plan.k * plan.a_dtype.itemsize
+        found.iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
+    if 0 in found.computed or plan.kind == "amx":
+        a_keys = cache_keys(lowering, [matmul.lhs])
+    counter = operation.regions[0].blocks[0].arguments[0]
+    found.keys = [key for key in a_keys if key is not counter], [key for key in b_keys if key is not counter]
+    return found
+
+
+def _through_pointers(
+    lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul, reader: AffineReader
+) -> Matmul | None:
+    """A k-loop whose tiles are those of pointers that the loop advances, and may be converted; None if it is none."""
+    left, right = pointer_load(matmul.lhs), pointer_load(matmul.rhs)
+    if left is None or right is None or matmul.plan.kind != "fma":
+        return None
+    if not lowering.is_never_written(lowering.origins.provenance(right[0].address)):
+        return None
+    tiles = [pointer_tile(reader, right[0])]
+    matmul.keys, matmul.general = ([], list(reader.leaves)), loop
+    tiles.append(pointer_tile(reader, left[0]))
+    bounds = [reader.scalar(bound) for bound in loop.operation.operands[:3]]
+    if None in tiles or None in bounds or not all(plain_memory(load.element) for load, _ in (left, right)):
+        return None
+    sides = enumerate((left, right))
+    matmul.computed = frozenset(
+        side for side, (load, conversions) in sides if conversions or not has_dtype(matmul.plan, side, load)
+    )
+    return matmul
 
 
 def _computed(loop: Operation, matmul: Matmul) -> frozenset[int]:
@@ -282,42 +302,14 @@ def _advances(load: ViewLoad, axis: int, loop: Operation) -> bool:
     return along is loop.regions[0].blocks[0].arguments[0] and not any(is_inside(other, loop) for other in others)
 
 
-def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
-    operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
-    right = pointer_load(matmul.rhs)
-    if right is not None:
-        reader = AffineReader(None, operation)
-        pointer_tile(reader, right[0])
-        sides = enumerate((matmul.lhs, matmul.rhs))
-        converted = [
-            side for side, each in sides if not (isinstance(each, PointerLoad) and has_dtype(plan, side, each))
-        ]
-        found = replace(matmul, computed=frozenset(converted), packed=[None, None], general=loop)
-        found.keys = [], list(reader.leaves)
-    else:
-        found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
-        found.computed = _computed(operation, matmul)
-        if 0 in found.computed:
-            limit = lowering.target.second_cache_bytes // _COPY_PARTS
-            tile = plan.m * plan.k * plan.a_dtype.itemsize
-            iterations = max(min(iterations, _COPY_LENGTH // plan.k, limit // tile), 1)
-        a_keys = cache_keys(lowering, [matmul.lhs]) if 0 in found.computed or plan.kind == "amx" else []
-        a_keys, b_keys = ([key for key in keys if key is not counter] for keys in (a_keys, matmul.keys[1]))
-        found.keys = a_keys, b_keys
-    found.loop, found.iterations = operation, iterations
-    return found
-
-
 def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
     """Let k-loops start from zeros where the statements before only write zeros."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
         store = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
-        if (
-            not isinstance(store, StoreBuffer)
-            or store.buffer is not matmul.accumulator
-            or not is_zero(store.expression)
-        ):
+        if not isinstance(store, StoreBuffer) or store.buffer is not matmul.accumulator:
+            return
+        if not ex.is_zero(store.expression):
             return
         matmul.zero_init = True
         lowering.body.pop()
@@ -328,14 +320,8 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
 
 def allocate(program: Program) -> None:
     """Give all matmuls scratch memory for the packed operands of a k-block."""
-
-    def new_buffer(dtype: DType, count: int, persistent: bool = False) -> Buffer:
-        program.buffers.append(Buffer(f"b{len(program.buffers)}", dtype, count, persistent))
-        return program.buffers[-1]
-
-    for matmul in list(statements.statements(program.body)):
-        if not isinstance(matmul, Matmul):
-            continue
+    new_buffer = partial(ex.new_buffer, program.buffers)
+    for matmul in [each for each in statements.statements(program.body) if isinstance(each, Matmul)]:
         for side, keys in enumerate(matmul.keys):
             layout = matmul.plan.layout(side)
             count = matmul.iterations * layout.elements

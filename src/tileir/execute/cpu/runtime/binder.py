@@ -109,8 +109,8 @@ class Binder:
             return self._spare.pop()
         except IndexError:
             record = Record(self.layout.total)
-            for place, word in enumerate(self._fixed, self.layout.regions + REGION_WORDS * len(self._pointers)):
-                record.slots[place] = word
+            for slot, word in enumerate(self._fixed, self.layout.regions + REGION_WORDS * len(self._pointers)):
+                record.slots[slot] = word
             return Binding(record)
 
     def recycle(self, binding: Binding) -> None:
@@ -123,8 +123,8 @@ class Binder:
         if binding.bound is not None and len(binding.bound.buffers) < len(self._writes):
             return None
         words = binding.record.slots[self.layout.regions :]
-        places = [(REGION_WORDS * number, writes) for number, writes in enumerate(self._writes)]
-        return [(words[place] & _ALL_BITS, words[place + 1] & _ALL_BITS, writes) for place, writes in places]
+        slots = [(REGION_WORDS * number, writes) for number, writes in enumerate(self._writes)]
+        return [(words[slot] & _ALL_BITS, words[slot + 1] & _ALL_BITS, writes) for slot, writes in slots]
 
     def _thorough(self, arguments: tuple[object, ...], binding: Binding, header: tuple[int, ...]) -> None:
         binding.bound = bound = bind(self.entry, arguments)
@@ -277,7 +277,7 @@ Where = tuple[Any, int, Any, int]
 is referenced, no other tensor gets its memory."""
 
 
-def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | None:
+def memory_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | None:
     """Where arrays of NumPy and tensors of torch are; None if there is something else among them."""
     found: list[Where] = []
     tensors: list[Where] = []
@@ -299,12 +299,12 @@ class Repeated:
     def __init__(
         self,
         record: Record,
-        places: tuple[list[Where], list[Where]],
+        memory: tuple[list[Where], list[Where]],
         run: Callable[[Record, object], bool],
         once: Callable[[], None],
     ) -> None:
         self._header: Any = record.slots[:ARGUMENTS]
-        self._arrays, self._tensors = places
+        self._arrays, self._tensors = memory
         self._run: Callable[[Record, object], bool] = run
         self._once: Callable[[], None] = once
         # Empty while a thread uses it.

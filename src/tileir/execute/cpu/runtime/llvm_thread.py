@@ -36,7 +36,7 @@ class _Call:
         self.call: Callable[[], object] = partial(function, *arguments)
         self.result: object = None
         self.error: BaseException | None = None
-        self.is_wanted: bool = True
+        self.is_cancelled: bool = False
         self.is_over: bool = False
         self.process: object = None
         self.over: _thread.LockType = _thread.allocate_lock()
@@ -44,7 +44,7 @@ class _Call:
 
     def run(self) -> None:
         with NO_FORK:
-            if self.is_over or not self.is_wanted:
+            if self.is_over or self.is_cancelled:
                 return
             try:
                 self.result = self.call()
@@ -71,7 +71,7 @@ def uninterrupted(function: Callable[..., _Result], *arguments: object) -> _Resu
         _hand_over(call)
         _wait(call)
     except BaseException:
-        call.is_wanted = False
+        call.is_cancelled = True
         raise
     if call.error is not None:
         try:

@@ -168,11 +168,13 @@ def _run_shared(
         elapsed = _run_jobs(function, record, scratch_bytes, workers, keep, is_left)
     if not elapsed:
         return False
-    pace = function.ns_per_block
+    before = function.ns_per_block
     # The first launch starts threads and touches memory for the first time: measured alone the next time.
-    measured = elapsed * threads if pace or elapsed > _MEASURABLE else 1
+    measured = elapsed * threads if before or elapsed > _MEASURABLE else 1
     # Of a short launch more than half may be waiting: a tile block took this long at most.
-    _measure(function, record, measured if elapsed > _MEASURABLE or not pace else min(measured, pace * slots[COUNT]))
+    if before and elapsed <= _MEASURABLE:
+        measured = min(measured, before * slots[COUNT])
+    _measure(function, record, measured)
     return True
 
 

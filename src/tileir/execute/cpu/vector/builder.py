@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Final
 
-from tileir.execute.cpu.vector.llvm import Register, operand_type, value_type, wrapped
+from tileir.execute.cpu.vector.llvm import Register, operand_type, scalar_type, suffix_of, value_type, wrapped
 from tileir.execute.cpu.vector.module import Module
 from tileir.execute.dtypes import DType
 
@@ -265,6 +265,11 @@ class Builder:
             return min(left, right)
         return self.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {right}"])
 
+    def larger(self, left: Number, right: Number, signed: bool = False) -> Number:
+        if isinstance(left, int) and isinstance(right, int):
+            return max(left, right)
+        return self.call("i64", f"llvm.{'s' if signed else 'u'}max.i64", [f"i64 {left}", f"i64 {right}"])
+
     def remaining(self, extent: Number, start: Number) -> Number:
         if isinstance(extent, int) and isinstance(start, int):
             return max(extent - start, 0)
@@ -277,6 +282,12 @@ class Builder:
             holds = {"eq": order == 0, "ge": order >= 0, "gt": order > 0, "lt": order < 0, "le": order <= 0}
             return "true" if holds[comparison[-2:]] else "false"
         return self.emit(f"icmp {comparison} i64 {left}, {right}")
+
+    def select(self, condition: str, left: Number, right: Number, type: str = "i64") -> Number:
+        """One number where an i1 holds, else the other; or one of two pointers."""
+        if condition in ("true", "false"):
+            return left if condition == "true" else right
+        return self.emit(f"select i1 {condition}, {type} {left}, {type} {right}")
 
     def opaque(self, number: Number) -> Number:
         """The same number, opaque to LLVM, which would compute it again in every iteration to save registers."""
@@ -306,13 +317,28 @@ class Builder:
     def moved(self, pointer: str, offset: Number) -> str:
         return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
+    def load(
+        self, dtype: DType, width: int, pointer: str, align: int = 0, suffix: str = "", mask: Register | None = None
+    ) -> Register:
+        """A vector of neighbors in memory, or one element; aligned as an element is, unless more is known.  Lanes of a
+        vector that are not in the mask are zero."""
+        kind, align = value_type(dtype, width), align or dtype.itemsize
+        if mask is None:
+            return self.value(f"load {kind}, ptr {pointer}, align {align}{suffix}", dtype, width)
+        operands = [f"ptr {pointer}", f"i32 {align}", self.splat(mask, width).typed, f"{kind} zeroinitializer"]
+        name = f"llvm.masked.load.{suffix_of(scalar_type(dtype), width)}.p0"
+        return Register(self.call(kind, name, operands, suffix), dtype, width)
+
+    def store(self, register: Register, pointer: str, align: int = 0) -> None:
+        self.do(f"store {register.typed}, ptr {pointer}, align {align or register.dtype.itemsize}")
+
     def fill(self, pointer: str, byte: int, size: Number) -> None:
         self.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", f"i8 {byte}", f"i64 {size}", "i1 false"])
 
     def word(self, pointer: str, number: Number) -> str:
         """An i64 of an array of them."""
-        place = self.emit(f"getelementptr i64, ptr {pointer}, i64 {number}")
-        return self.emit(f"load i64, ptr {place}, align 8")
+        pointer = self.emit(f"getelementptr i64, ptr {pointer}, i64 {number}")
+        return self.emit(f"load i64, ptr {pointer}, align 8")
 
     def pointer(self, address: Number) -> str:
         return self.emit(f"inttoptr i64 {address} to ptr")
@@ -364,7 +390,7 @@ class Loop:
         builder = self.builder
         builder.step_to(f"{self.name}.enter")
         builder.step_to(f"{self.name}.head")
-        place = len(builder.lines)
+        start = len(builder.lines)
         mark = f"  ; {self.name}"
         builder.lines.append(mark)
         body()
@@ -382,8 +408,8 @@ class Loop:
             ways = f"[ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
             phis.append(builder.line(f"  {name} = phi {type} {ways}"))
         # The mark has moved if lines were inserted in front of the loop.
-        place = builder.lines.index(mark, place)
-        builder.lines[place : place + 1] = phis
+        start = builder.lines.index(mark, start)
+        builder.lines[start : start + 1] = phis
 
 
 class CountedLoop(Loop):

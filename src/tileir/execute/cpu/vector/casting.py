@@ -187,8 +187,8 @@ def widened(builder: Builder, value: Register) -> Register:
         builder.do(f"store volatile {part.typed}, ptr {builder.moved(pointer, 4 * start)}, align {8 * lanes}")
     parts = []
     for start in range(0, width, lanes):
-        place = builder.moved(pointer, 4 * start)
-        narrow = builder.value(f"load <{lanes} x float>, ptr {place}, align {4 * lanes}", SINGLE, lanes)
+        narrow_pointer = builder.moved(pointer, 4 * start)
+        narrow = builder.load(SINGLE, lanes, narrow_pointer, 4 * lanes)
         parts.append(convert(builder, "fpext", narrow, DOUBLE))
     return joined(builder, parts)
 
@@ -354,3 +354,24 @@ def _encode_bf16(builder: Builder, value: Register) -> Register:
     nan = compare(builder, "fcmp uno", value, value)
     rounded = choose(builder, nan, binary(builder, "or", pattern, 0x00400000), rounded)
     return convert(builder, "trunc", binary(builder, "lshr", rounded, 16), UINT16)
+
+
+def bf16_pairs(builder: Builder, pairs: Register) -> list[Register]:
+    """The even and the odd elements of pairs of bf16, as float32."""
+    width = pairs.width // 2
+    words = builder.value(f"bitcast {pairs.typed} to <{width} x i32>", UINT32, width)
+    singles = [binary(builder, "shl", words, 16), binary(builder, "and", words, 0xFFFF0000)]
+    return [reinterpret(builder, single, SINGLE) for single in singles]
+
+
+def split_bf16(builder: Builder, value: Register) -> list[Register]:
+    """The high and the low part of f16 in a vector, as patterns of bf16: 11 significant bits are eight and three, of
+    the same sign, and both are normal numbers.  The product of two is four products without an error, whose magnitudes
+    add up to its own.  The low part of infinities and NaNs is zero."""
+    wide = convert(builder, "fpext", value, SINGLE)
+    top = binary(builder, "and", bits(builder, wide), 0xFFFF0000)
+    rest = binary(builder, "fsub", wide, reinterpret(builder, top, SINGLE))
+    low = choose(builder, compare(builder, "fcmp ord", rest, 0.0), rest, 0.0)
+    lanes = 2 * value.width
+    halves = [builder.value(f"bitcast {part.typed} to <{lanes} x i16>", UINT16, lanes) for part in (wide, low)]
+    return [shuffled(builder, half, None, range(1, lanes, 2)) for half in halves]

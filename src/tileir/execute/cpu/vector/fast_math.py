@@ -107,11 +107,11 @@ class Machine:
             inner.do(f"store {kind} %value, ptr %lanes, align 64")
 
             def lane(number: Number) -> None:
-                place = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
-                element = Tracer(inner, inner.value(f"load float, ptr {place}, align 4", SINGLE))
+                pointer = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
+                element = Tracer(inner, inner.load(SINGLE, 0, pointer))
                 with numpy.errstate(all="ignore"):
                     result = slow(element)
-                inner.do(f"store {result.register.typed}, ptr {place}, align 4")
+                inner.store(result.register, pointer)
 
             inner.count(0, max(self.width, 1), 1, lane)
             return inner.emit(f"load {kind}, ptr %lanes, align 64")

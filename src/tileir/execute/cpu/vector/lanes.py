@@ -1,4 +1,4 @@
-"""Vectors taken apart and put together, and bf16 by the instruction of AVX512_BF16, which works on whole registers.
+"""Vectors taken apart, put together and transposed; and bf16 by the instruction of AVX512_BF16, for whole registers.
 
 That instruction takes the time of two additions where rounding by hand takes nine, but flushes subnormal float32 to
 zero.  So vectors with a subnormal number are rounded by hand, after a test where there may be one (`Register.normal`),
@@ -19,8 +19,8 @@ from tileir.execute.dtypes import DType
 def shuffled(builder: Builder, first: Register, second: Register | None, lanes: Sequence[int]) -> Register:
     """Lanes of one vector, or of two, whose lanes count on."""
     other = second.typed if second is not None else f"{first.type} poison"
-    places = ", ".join([f"i32 {lane}" for lane in lanes])
-    text = f"shufflevector {first.typed}, {other}, <{len(lanes)} x i32> <{places}>"
+    numbers = ", ".join([f"i32 {lane}" for lane in lanes])
+    text = f"shufflevector {first.typed}, {other}, <{len(lanes)} x i32> <{numbers}>"
     return builder.value(text, first.dtype, len(lanes))
 
 
@@ -33,17 +33,38 @@ def in_parts(
         return emit(vectors)
     found = []
     for start in range(0, width, lanes):
-        places = range(start, start + lanes)
-        found.append(emit([shuffled(builder, vector, None, places) for vector in vectors]))
+        part = range(start, start + lanes)
+        found.append(emit([shuffled(builder, vector, None, part) for vector in vectors]))
     return joined(builder, found)
 
 
 def joined(builder: Builder, parts: list[Register]) -> Register:
     """Vectors of one width, one after the other; their number is a power of two."""
     while len(parts) > 1:
-        places = range(2 * parts[0].width)
-        parts = [shuffled(builder, *pair, places) for pair in zip(parts[0::2], parts[1::2], strict=True)]
+        every = range(2 * parts[0].width)
+        parts = [shuffled(builder, *pair, every) for pair in zip(parts[0::2], parts[1::2], strict=True)]
     return parts[0]
+
+
+def interleaved(builder: Builder, parts: list[Register]) -> Register:
+    """The lanes of several vectors, or scalars, in turn; their number is a power of two."""
+    while len(parts) > 1:
+        half, width = len(parts) // 2, max(parts[0].width, 1)
+        vectors = [builder.splat(part, width) for part in parts]
+        lanes = [number for lane in range(width) for number in (lane, lane + width)]
+        parts = [shuffled(builder, *pair, lanes) for pair in zip(vectors[:half], vectors[half:], strict=True)]
+    return parts[0]
+
+
+def transposed(builder: Builder, rows: list[Register]) -> list[Register]:
+    """The columns of a square of vectors."""
+    side, half = len(rows), len(rows) // 2
+    # The elements of two rows in turn, until those of a column are together.
+    orders = [[number for lane in range(start, start + half) for number in (lane, lane + side)] for start in (0, half)]
+    for _ in range(side.bit_length() - 1):
+        pairs = zip(rows[:half], rows[half:], strict=True)
+        rows = [shuffled(builder, *pair, order) for pair in pairs for order in orders]
+    return rows
 
 
 ByHand = Callable[[Builder, Register], Register]  # f32 to patterns of bf16

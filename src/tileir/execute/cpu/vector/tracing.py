@@ -290,7 +290,7 @@ def _look_up(builder: Builder, table: Any, index: Register) -> Register:
     address = builder.emit(f"getelementptr {element}, ptr {builder.module.table(table)}, {wide.typed}")
     width = index.width
     if not width:
-        return builder.value(f"load {element}, ptr {address}, align {table.dtype.itemsize}", table.dtype)
+        return builder.load(table.dtype, 0, address)
     vector = value_type(table.dtype, width)
     name = f"llvm.masked.gather.{suffix_of(element, width)}.v{width}p0"
     # As in `codegen.loop_nest`: a function that is declared in two ways is refused.

@@ -300,8 +300,8 @@ def _ldexp(value: Any, power: Any) -> Any:
     # What will be subnormal is made a normal number first, as many places higher; the last product rounds it.
     small = total < least
     lift = 2 * form.mantissa_bits
-    place = numpy.where(small, numpy.maximum(total + lift, least), total)
-    scaled = (mantissa.view(integer) + (place << form.mantissa_bits)).view(value.dtype)
+    exponent = numpy.where(small, numpy.maximum(total + lift, least), total)
+    scaled = (mantissa.view(integer) + (exponent << form.mantissa_bits)).view(value.dtype)
     result = numpy.where(small, scaled * 2.0**-lift, scaled)
     result = numpy.where(total > form.bias + 1, numpy.copysign(numpy.inf, value), result)
     return numpy.where(_is_regular(value), result, value)

@@ -25,7 +25,7 @@ from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.gpus import target_named
 from tileir.execute.gpu.reproducer import memory_note, save_reproducer
-from tileir.execute.gpu.tileiras.program import Program, gives_no_reason, read_messages, read_remarks, written
+from tileir.execute.gpu.tileiras.program import Program, has_no_reason, read_messages, read_remarks, written
 from tileir.execute.gpu.tileiras.tool import (
     CUDA_VARIABLES,
     INSTALL,
@@ -189,7 +189,7 @@ class _Attempt:
         if outcome.status < 0:
             return self._crash(outcome, memory)
         found = [each for each in read_messages(outcome.output, self.program.positions) if each.severity == "error"]
-        if gives_no_reason(outcome.output):
+        if has_no_reason(outcome.output):
             found = self._narrowed(found)
         if found:
             found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who) if each]

@@ -127,7 +127,7 @@ def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
     return found if any(each.severity == "error" for each in found) else found + ended
 
 
-def gives_no_reason(text: str) -> bool:
+def has_no_reason(text: str) -> bool:
     """Whether the assembler reports only that it failed."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(line.removeprefix("error: ") in _LAST_WORDS for line in lines)

@@ -65,13 +65,13 @@ class Owners:
     def _predicate(self, mask: TtirValue | None) -> TtirValue:
         """The predicate of each, as i32: set where the mask is, in one thread each."""
         build = self._build
-        taking = self._spread(mask) if mask is not None else None
+        chosen = self._spread(mask) if mask is not None else None
         if self._copies > 1:
             first = build.compare("eq", build.range(self._copies), 0)
             if self._count > 1:
                 first = build.broadcast(build.expand(first, 0), self._shape)
-            taking = first if taking is None else build.apply("arith.andi", taking, first)
-        return build.integer(1, "i32", self._shape) if taking is None else build.convert("arith.extui", taking, "i32")
+            chosen = first if chosen is None else build.apply("arith.andi", chosen, first)
+        return build.integer(1, "i32", self._shape) if chosen is None else build.convert("arith.extui", chosen, "i32")
 
     def found(self, word: TtirValue, element: str) -> TtirValue:
         """Numbers by the bits that those that took part found, where the others have zero: for all threads."""

@@ -134,14 +134,14 @@ def _parameter(build: Lowering, number: int) -> str:
     type = argument.type
     assert isinstance(type, TileType) and not type.shape, "kernels take scalars"
     element = type.element
-    wanted = value_element(element)
+    expected = value_element(element)
     # What is less than a byte, and what the calling convention does not know, is passed as its bits.
-    is_f8 = wanted in ("f8E4M3FN", "f8E5M2")
-    given = TtirValue(f"%argument{number}", "i8" if is_f8 or element is I1 else wanted)
+    is_f8 = expected in ("f8E4M3FN", "f8E5M2")
+    given = TtirValue(f"%argument{number}", "i8" if is_f8 or element is I1 else expected)
     if isinstance(element, PointerType):
         build.values[argument] = given
     else:
-        build.values[argument] = build.bitcast(given, wanted) if is_f8 else from_memory(build, element, given)
+        build.values[argument] = build.bitcast(given, expected) if is_f8 else from_memory(build, element, given)
     divisors = build.specialization.divisors
     divisor = divisors[number] if number < len(divisors) else 1
     if not isinstance(element, FloatType) and divisor > 1 and given.bits >= 32:

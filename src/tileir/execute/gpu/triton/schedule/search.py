@@ -128,7 +128,7 @@ class Search:
         program = Program(entry)
         split(program.entry, self._target, self._fast)
         features = features_of(program.entry, self._target.name, self._fast)
-        wanted = candidates(features, self._target, default.schedule)
+        schedules = candidates(features, self._target, default.schedule)
         codes = {default.schedule: default}
         with ExitStack() as stack:
             saved = SavedMemory([each for each, _ in self._written], self._launching.stream, stack)
@@ -141,7 +141,7 @@ class Search:
                 )
                 pool = ThreadPoolExecutor(min(_MOST_COMPILERS, os.cpu_count() or 1))
                 try:
-                    pending = [(schedule, pool.submit(self._compile, schedule)) for schedule in wanted]
+                    pending = [(schedule, pool.submit(self._compile, schedule)) for schedule in schedules]
                     for number, (schedule, future) in enumerate(pending):
                         made = self._made(future, codes)
                         if isinstance(made, str):
