@@ -119,8 +119,9 @@ class Binder:
         self._spare.append(binding)
 
     def spans(self, binding: Binding) -> list[Span] | None:
-        """The memory of a launch's arguments; None if one is a bare address, which may be any."""
-        if binding.bound is not None and len(binding.bound.buffers) < len(self._writes):
+        """The memory of a launch's arguments; None if one is a bare or a multicast address, which may be any."""
+        bound = binding.bound
+        if bound is not None and (bound.multicasts or len(bound.buffers) < len(self._writes)):
             return None
         words = binding.record.slots[self.layout.regions :]
         slots = [(REGION_WORDS * number, writes) for number, writes in enumerate(self._writes)]
@@ -139,7 +140,8 @@ class Binder:
         spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
         # It may point anywhere, too.
         binding.overlap = (
-            len(spans) < len(self._writes)
+            bool(bound.multicasts)
+            or len(spans) < len(self._writes)
             or any(
                 spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
                 for one, other in self._overlapping_pairs(list(range(len(spans))))
