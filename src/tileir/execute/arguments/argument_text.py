@@ -14,6 +14,7 @@ from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tileir.cpp.demangling import source_name
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, OptionError
 from tileir.ir.types import F8E8M0FNU, F64, FLOAT_TYPES, FNV8E5M3FNU, FloatType, IntegerType, Type, integer_type
@@ -317,7 +318,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 def stated_launch(text: str, entry: str | None = None) -> LaunchDescription | None:
     """The launch that a text states for a kernel, or for the only one; None if it states none."""
     for found in stated_launches(text):
-        if entry is None or found.entry is None or found.entry == entry:
+        if entry is None or found.entry is None or found.entry in (entry, source_name(entry)):
             return found
     return None
 
