@@ -257,6 +257,13 @@ def test_the_sanitizer_finds_what_it_finds_in_the_interpreter(body: str) -> None
     assert reports[0] == reports[1]
 
 
+def test_an_ordinary_array_is_no_multicast_array() -> None:
+    kernel = compiled(program("i32", STORE))
+    for launch in (kernel.launch, kernel.bind):
+        with pytest.raises(tileir.LaunchError, match=r"is a multicast pointer, but .*ndarray was given"):
+            launch(3, (*arrays("i32", 2), ROWS))
+
+
 # --- the code ---
 
 
