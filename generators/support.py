@@ -133,7 +133,7 @@ def _part(name: str, meaning: str, concerns: Predicate, knows: Predicate, reason
 def parts() -> list[Part]:
     """All of them; the engines are there only where NumPy is."""
     from tileir.execute.cpu.lowering.table import HANDLERS
-    from tileir.execute.errors import why_not_compiled, why_not_executed
+    from tileir.execute.errors import why_not_executed, why_not_on_gpu
     from tileir.execute.gpu.triton.lowering.lower import HANDLERS as LOWERED
     from tileir.execute.interpreter.kernel import OPERATIONS
     from tileir.execute.sanitizer.integer_checks import CHECKS, DEFINED
@@ -148,7 +148,7 @@ def parts() -> list[Part]:
     handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
     given = {each: "the caller states its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)}
     not_executed = {each: why_not_executed(each) for each in operations() if why_not_executed(each)}
-    not_compiled = {each: why_not_compiled(each) for each in operations() if why_not_compiled(each)}
+    not_on_gpu = {each: why_not_on_gpu(each) for each in operations() if why_not_on_gpu(each)}
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
         Part(
@@ -159,14 +159,14 @@ def parts() -> list[Part]:
             given,
         ),
         Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__, not_executed),
-        Part("CPU backend", "is compiled by the CPU backend", is_executed, HANDLERS.__contains__, not_compiled),
+        Part("CPU backend", "is compiled by the CPU backend", is_executed, HANDLERS.__contains__, not_executed),
         Part(
             "Triton backend",
             "is compiled by the Triton backend, after legalizing",
             is_executed,
             # Control flow is lowered with what ends it.
             lambda d: d in LOWERED or d.is_terminator or d in legalized,
-            not_compiled,
+            not_on_gpu,
         ),
         Part(
             "effects",

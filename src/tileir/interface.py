@@ -129,25 +129,32 @@ def load(
                 words = "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
                 raise TypeError(words) from None
             raise
-        if is_cpp(shown):
-            return _load_cpp(data, shown, names_given("entry", entry), defines, include)
     else:
         shown = "-" if name is None else name
         data = _bytes_of(source, "the path of a file or from bytes")
+    if is_cpp(shown) and not is_bytecode(data):
+        return load_cpp(data, shown, names_given("entry", entry), defines=defines, include=include)
     if is_bytecode(data) or not is_text(data):
         return from_bytecode(data, version=version, layout=layout, verify=verify)
     text = data.decode("utf-8", "surrogateescape")
     return parse(text, shown, version=version, allow_unregistered=allow_unregistered, verify=verify)
 
 
-def _load_cpp(
-    data: bytes, path: str, entry: tuple[str, ...], defines: Mapping[str, object] | None, include: Sequence[str]
+def load_cpp(
+    data: bytes,
+    path: str,
+    entry: Sequence[str] = (),
+    instances: Sequence[str] = (),
+    *,
+    defines: Mapping[str, object] | None = None,
+    include: Sequence[str] = (),
 ) -> Module:
+    """The kernels of a C++ source that `entry` names; if it names none, all of them, with `instances` of templates."""
     from tileir.cpp.source import compile_cpp, keep_kernels
 
-    found = compile_cpp(data, path, entry, defines, include)
+    found = compile_cpp(data, path, entry or instances, defines, include)
     module = from_bytecode(found.data)
-    keep_kernels(module, found.symbols)
+    keep_kernels(module, found.symbols if entry else ())
     return module
 
 

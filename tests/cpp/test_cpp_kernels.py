@@ -255,3 +255,60 @@ def test_without_nvrtc_the_message_says_what_to_install() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "C++ kernels need NVRTC" in found.stderr and "pip install 'tileir[cpp]'" in found.stderr
+
+
+# --- commands that do not read programs as the others do ---
+
+
+STATED = """// tileir: --entry 'scale<128>' --grid 4 --arg iota:f32:100 --arg 0.5 --arg LENGTH
+#include <cuda_tile.h>
+""" + SCALE.read_text().partition("#include <cuda_tile.h>")[2]
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize(("length", "outcome"), [(100, "passed"), (200, "failed")])
+def test_a_sweep_runs_the_stated_launches_of_a_source(length: int, outcome: str, tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(STATED.replace("LENGTH", str(length)))
+    (tmp_path / "threads.cu").write_text("__global__ void k(float *x) { *x = 1; }")
+    results = tmp_path / "results.sqlite"
+    plan = tileir.sweeps.JudgePlan(backends=("interpreter",))
+    with tileir.sweep([tmp_path], results, plan=plan).results() as found:
+        (row,) = found.rows()
+    (run,) = [step for step in row.verdict.steps if step.name == "run interpreter"]
+    assert (row.kind, run.outcome) == ("cpp", outcome)
+    if outcome == "failed":
+        assert "past the end of argument 0" in run.message
+    shown = tool("report", results, "--show", str(tmp_path / "k.cu")).stdout
+    assert "a C++ source" in shown and "ct::load_masked(x + at, at < n)" in shown
+
+
+@pytest.mark.usefixtures("compiler")
+def test_the_program_of_a_source_is_reduced(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(STATED.replace("LENGTH", "200"))
+    test = ("--backend", "interpreter", "--message", "past the end of argument 0")
+    found = tool("reduce", path, "--entry", "scale<128>", *test)
+    assert found.returncode == 0 and "entry @" in found.stdout
+    assert found.stdout.startswith("// tileir: ") and len(found.stdout.splitlines()) < 12
+
+
+@pytest.mark.usefixtures("compiler")
+def test_bytes_with_the_name_of_a_source_are_one() -> None:
+    module = tileir.load(SCALE.read_bytes(), "scale.cu", entry="axpy")
+    assert [kernel.symbol_name for kernel in kernels(module)] == ["axpy"]
+
+
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        (("dis",), "'tileir opt {}' prints"),
+        (("format",), "'tileir opt {}' prints"),
+        (("objdump",), "'tileir as {} -o"),
+        (("emulate",), "'tileir run {}' runs"),
+        (("judge", SCALE), "'tileir sweep {}' judges"),
+    ],
+)
+def test_commands_that_take_no_source_name_one_that_does(command: tuple[str | Path, ...], instead: str) -> None:
+    found = tool(*command, SCALE)
+    assert found.returncode != 0
+    assert f"'{SCALE}' is a C++ source" in found.stderr and instead.format(SCALE) in found.stderr

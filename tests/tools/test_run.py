@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import platform
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy
 import pytest
+from tests.execute.test_multimem import LOAD, STORE, program
 from tests.messages import compact
 
 import tileir
@@ -22,6 +24,7 @@ from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.execute.array_summary import summary
 from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools.bytecode import run as run_tool
+from tileir.tools.cutile import cost as cost_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")
@@ -50,6 +53,23 @@ def test_run_adds_vectors_and_tells_about_the_result(capsys: pytest.CaptureFixtu
     assert (status, err) == (0, "")
     assert out == "argument 2: float32[200]  min 1, max 200, mean 100.5  [1, 2, 3, 4, 5, 6, ...]\n"
     assert numpy.load(tmp_path / "c.npy").tolist() == (a + 1).tolist()
+
+
+def test_a_multicast_pointer_takes_the_array_of_each_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    words = ("--arg", "iota:i32:10x8+ones:i32:10x8+zeros:i32:10x8", "--arg", "zeros:i32:10x8", "--arg", "10")
+    path.write_text(program("i32", LOAD.replace("KIND", "add")))
+    assert tool(capsys, str(path), "--grid", "3", *words) == (
+        *(0, "argument 1: int32[10, 8]  min 1, max 80, mean 40.5  [1, 2, 3, 4, 5, 6, ...]\n", ""),
+    )
+    stated = " ".join(words).replace("--arg zeros:i32:10x8", "--arg ones:i32:10x8")
+    path.write_text(f"// tileir: --grid 3 {stated}\n{program('i32', STORE)}")
+    status, out, err = tool(capsys, str(path))
+    line = "int32[10, 8]  min 1, max 1, mean 1  [1, 1, 1, 1, 1, 1, ...]\n"
+    assert (status, err) == (0, "") and out == "".join([f"argument 0 on device {n}: {line}" for n in range(3)])
+    status, out, err = tool(capsys, str(path), "--json")
+    assert [(each["argument"], each["device"]) for each in json.loads(out)["arrays"]] == [(0, 0), (0, 1), (0, 2)]
+    assert cost_tool.run([str(path)]) == 0
 
 
 def test_arguments_from_text() -> None:

@@ -35,10 +35,10 @@ def why_not_executed(declaration: OperationDeclaration) -> str:
     return "it calls a function that is not in the program" if declaration is PREVIEW_CALL else ""
 
 
-def why_not_compiled(declaration: OperationDeclaration) -> str:
-    """Why no backend compiles an operation that a kernel may have; the interpreter may run it all the same."""
+def why_not_on_gpu(declaration: OperationDeclaration) -> str:
+    """Why no kernel on a GPU has an operation that the backends for the host run; empty if there is no reason."""
     if is_multimem(declaration):
-        return "it accesses the memory of several devices, which the interpreter emulates"
+        return "it accesses the memory of several devices, which the interpreter and the CPU backend emulate"
     return why_not_executed(declaration)
 
 
@@ -50,7 +50,7 @@ def is_multimem(declaration: OperationDeclaration) -> bool:
 
 def cannot_run(backend: str, operation: Operation) -> LaunchError:
     """The refusal of an operation that a backend has no code for."""
-    reason = why_not_compiled(operation.declaration) or "it is no operation of a kernel"
+    reason = why_not_executed(operation.declaration) or "it is no operation of a kernel"
     return LaunchError(f"{backend} cannot run '{operation.name}': {reason}")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from tileir.bytecode import MAGIC, is_bytecode
+from tileir.cpp import is_cpp
 from tileir.ir.core import Operation
 from tileir.judging.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judging.errors import message_of
@@ -136,7 +137,7 @@ class Inputs:
                 name = f"{path}/{member.name}" if member.name else path
                 if member.trouble:
                     yield unreadable(name, f"cannot read '{name}': {member.trouble}")
-                elif not name.endswith(KERNELS) or is_candidate(member.content):
+                elif _has_kernels(name, member.content):
                     yield self._item(name, member.content)
                 else:
                     continue
@@ -145,6 +146,8 @@ class Inputs:
             yield unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
 
     def _item(self, name: str, content: bytes) -> SweepInput:
+        if is_cpp(name) and not is_bytecode(content):
+            return SweepInput(name, "cpp", content)
         if not name.endswith(KERNELS):
             return SweepInput(name, "program", content)
         try:
@@ -176,18 +179,25 @@ def _content(path: str) -> bytes:
 
 
 def _is_wanted_file(path: str) -> bool:
-    """Whether a file of a directory is judged: a program, or a Python module with kernels."""
-    if not path.endswith(KERNELS):
+    """Whether a file of a directory is judged: a program, or a C++ source or Python module with kernels."""
+    if not path.endswith(KERNELS) and not is_cpp(path):
         return is_program(path)
     try:
-        return os.path.isfile(path) and is_candidate(_content(path))
+        return os.path.isfile(path) and _has_kernels(path, _content(path))
     except (OSError, ValueError):
         return False
 
 
 def _is_wanted(name: str, beginning: bytes) -> bool:
     """The same for a file in an archive."""
-    return name.endswith((*EXTENSIONS, KERNELS)) or is_bytecode(beginning[: len(MAGIC)])
+    return name.endswith((*EXTENSIONS, KERNELS)) or is_cpp(name) or is_bytecode(beginning[: len(MAGIC)])
+
+
+def _has_kernels(name: str, content: bytes) -> bool:
+    """Whether a file that was found is to be judged, as most Python modules and C++ sources are not."""
+    if is_cpp(name):
+        return b"__tile_global__" in content
+    return not name.endswith(KERNELS) or is_candidate(content)
 
 
 # --- Python modules and their references ---

@@ -21,11 +21,11 @@ from tileir.interface import from_bytecode, load, names_given
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
 
-Kind = Literal["program", "seed", "kernels", "launches", "unreadable"]
-"""A program is text or bytecode; a seed is one of `tileir.smith`, made where it is judged; kernels are a Python module
-with cuTile kernels, judged against a reference.  Launches are such a module too, of which a reduction wants to know
-what it launches, as programs; they are in no table.  What cannot be read is a row of the table too, and judged by
-nobody: its content is its name and the reason."""
+Kind = Literal["program", "cpp", "seed", "kernels", "launches", "unreadable"]
+"""A program is text or bytecode; cpp is CUDA Tile C++, compiled where it is judged; a seed is one of `tileir.smith`,
+made there too; kernels are a Python module with cuTile kernels, judged against a reference.  Launches are such a module
+too, of which a reduction wants to know what it launches, as programs; they are in no table.  What cannot be read is a
+row of the table too, and judged by nobody: its content is its name and the reason."""
 
 MODULES: Final[tuple[Kind, ...]] = ("kernels", "launches")
 """The kinds whose content is a Python module."""
@@ -84,8 +84,8 @@ def seed_program(content: bytes) -> SmithProgram:
 
 def content_of(item: SweepInput) -> tuple[bytes, str]:
     """What a file of it holds, and how the file's name ends.  Of a seed that is its program, whole."""
-    if item.kind == "kernels":
-        return item.content, ".py"
+    if item.kind in ("kernels", "cpp"):
+        return item.content, ".py" if item.kind == "kernels" else ".cu"
     content = b"" if item.kind == "unreadable" else item.content
     if item.kind == "seed":
         content = seed_program(content).text().encode()

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
-from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
+from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches, text_of_cpp
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
 from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
@@ -33,6 +33,7 @@ from tileir.judging.results.results import Results
 from tileir.judging.results.store import Store
 from tileir.judging.server_pool.pool import judge_chunk
 from tileir.judging.verdicts.causes import reason_of
+from tileir.judging.verdicts.launches import subject_of
 
 SECONDS: Final = 60.0
 """How long one kind of failure is reduced, by default."""
@@ -146,7 +147,7 @@ class _Reduction:
             if item.kind == "kernels":
                 start, failure, plan = failing_launch(item, failure, plan, self.judge, deadline, known)
             else:
-                start = content_of(item)[0] if known is None else known
+                start = _program_of(item) if known is None else known
             # From now on, what fails so under a plan is reduced.
             self.failure, self.plan = failure, narrowed(plan, failure.step)
             self.deadline = time.monotonic() + self.seconds
@@ -231,6 +232,13 @@ class _Reduction:
 
     def _judged(self, data: bytes) -> Verdict:
         return self.judge(SweepInput("candidate", "program", data), self.plan)
+
+
+def _program_of(item: SweepInput) -> bytes:
+    if item.kind == "cpp":
+        subject = subject_of(item)
+        return text_of_cpp(subject.text, subject.module)
+    return content_of(item)[0]
 
 
 def _is_sound(verdict: Verdict) -> bool:

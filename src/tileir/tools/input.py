@@ -121,6 +121,17 @@ def refuse_script(path: str, instead: str) -> None:
         raise ToolFailure(f"'{path}' is a Python script", help=instead.format(path))
 
 
+def refuse_source(path: str, instead: str) -> None:
+    """Refuse a script or a C++ source where a command needs a file with a program, as text or bytecode."""
+    refuse_script(path, instead)
+    refuse_cpp(path, instead)
+
+
+def refuse_cpp(path: str, instead: str) -> None:
+    if is_cpp(path) and os.path.isfile(path):
+        raise ToolFailure(f"'{path}' is a C++ source", help=instead.format(path))
+
+
 def script_arguments(given: Arguments, *for_files: str) -> list[str]:
     """The arguments of a script; without a script they are an error, as are the options `for_files` with one."""
     path, *arguments = given.operands

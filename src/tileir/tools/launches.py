@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
+from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, of_devices, stated_launch
 from tileir.execute.errors import HostCopyWarning, LaunchError
 from tileir.execute.launching.entries import check_number
 from tileir.ir.core import Operation
@@ -76,7 +76,22 @@ def made_arguments(entry: Operation, texts: Sequence[str]) -> list[Any]:
 
 def uninitialized(values: Sequence[Any], texts: Sequence[str]) -> list[Any]:
     """The arrays that count as never written."""
-    return [value for value, text in zip(values, texts, strict=True) if text.startswith("empty:")]
+    pairs = [
+        pair
+        for value, text in zip(values, texts, strict=True)
+        for pair in zip(arrays_of(value), of_devices(text), strict=False)
+    ]
+    return [array for (_, array), text in pairs if text.startswith("empty:")]
+
+
+def arrays_of(value: Any) -> list[tuple[int | None, Any]]:
+    """The array that an argument is, or with its number that of each device; none of a scalar."""
+    # Imported here, as NumPy is.
+    from tileir.execute.arguments.multicast import MulticastArray
+
+    if isinstance(value, MulticastArray):
+        return list(enumerate(value.arrays))
+    return [(None, value)] if is_array(value) else []
 
 
 def is_array(value: object) -> bool:

@@ -179,6 +179,13 @@ def stated_launches(text: str, program: Program) -> list[LaunchDescription]:
     return [launch for name in program.origins if (launch := stated_launch(text, name)) is not None]
 
 
+def text_of_cpp(source: str, module: Operation) -> bytes:
+    """What is reduced of a C++ source: its program as text, with the launches that the source states, by symbols."""
+    launches = [(name, stated_launch(source, name)) for name in entries_of(module)]
+    stated = [LaunchDescription(found.grid, found.arguments, name).comment() for name, found in launches if found]
+    return "\n".join([*stated, module.text(debug_info=True), ""]).encode("utf-8", "surrogateescape")
+
+
 class ProgramFile:
     """How programs are written: as text, or as bytecode of a version.
 

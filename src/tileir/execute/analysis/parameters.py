@@ -10,6 +10,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import is_multimem
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors, is_memory_effect_free
+from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, Value
 
 
@@ -19,11 +20,15 @@ def may_write(entry: Operation, number: int) -> bool:
 
 def accesses_several_devices(entry: Operation) -> bool:
     """Whether a kernel has multicast pointers as parameters, or multimem operations."""
-    for parameter in entry.regions[0].blocks[0].arguments:
-        element = parameter.type.element if isinstance(parameter.type, TileType) else None
-        if isinstance(element, PointerType) and element.attribute == "multicast":
-            return True
-    return any(is_multimem(operation.declaration) for operation in entry.walk())
+    parameters = entry.regions[0].blocks[0].arguments
+    return any(is_multicast(parameter.type) for parameter in parameters) or any(
+        is_multimem(operation.declaration) for operation in entry.walk()
+    )
+
+
+def is_multicast(type: Type) -> bool:
+    element = type.element if isinstance(type, TileType) else None
+    return isinstance(element, PointerType) and element.attribute == "multicast"
 
 
 def writers_of(entry: Operation, number: int) -> Iterator[Operation]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tileir.cpp.demangling import source_name
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, OptionError
 from tileir.ir.types import F8E8M0FNU, F64, FLOAT_TYPES, FNV8E5M3FNU, FloatType, IntegerType, Type, integer_type
@@ -56,11 +58,21 @@ def size_of(text: str) -> int:
     return number * _UNITS[unit]
 
 
+def of_devices(text: str) -> list[str]:
+    """The arrays of several devices, as `zeros:f32:64+ones:f32:64`; otherwise the text alone."""
+    return re.split(r"\+(?=[a-z]+:)", text)
+
+
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
     # Where NumPy is missing, this import raises the error that names the package to install.
     import tileir.execute.launching.kernel  # noqa: F401
+    from tileir.execute.analysis.parameters import is_multicast
+    from tileir.execute.arguments.multicast import MulticastArray
 
+    devices = of_devices(text)
+    if len(devices) > 1 or (isinstance(type, Type) and is_multicast(type)):
+        return MulticastArray([argument(each, None) for each in devices])
     described = specification(text)
     if described is not None:
         try:
@@ -116,6 +128,8 @@ class Specification(NamedTuple):
 def specification(text: str) -> Specification | None:
     """The array that an `--arg` describes; None if it is something else."""
     kind, _, rest = text.partition(":")
+    if len(of_devices(text)) > 1:
+        return None
     if kind == VALUES and rest:
         return _values(text, rest)
     if kind not in ("zeros", "empty", "ones", "iota", *RANDOM) or not rest:
@@ -297,6 +311,10 @@ def _copied(value: Any) -> Any:
     """A copy of an array, aligned as much as programs assume."""
     import numpy
 
+    from tileir.execute.arguments.multicast import MulticastArray
+
+    if isinstance(value, MulticastArray):
+        return MulticastArray(map(_copied, value.arrays))
     if not isinstance(value, numpy.ndarray):
         return value
     copy = aligned_zeros(value.shape, value.dtype)
@@ -317,7 +335,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 def stated_launch(text: str, entry: str | None = None) -> LaunchDescription | None:
     """The launch that a text states for a kernel, or for the only one; None if it states none."""
     for found in stated_launches(text):
-        if entry is None or found.entry is None or found.entry == entry:
+        if entry is None or found.entry is None or found.entry in (entry, source_name(entry)):
             return found
     return None
 
@@ -358,8 +376,9 @@ def read_launch(line: str, mark: str = MARK) -> LaunchDescription:
         if option == "--arg":
             if value.endswith(".npy") and specification(value) is None:
                 raise LaunchDescriptionError(f"'{value}': a comment names no files; give it on the command line")
-            if specification(value) is None:
-                number(value)
+            for each in of_devices(value):
+                if specification(each) is None:
+                    number(each)
             found[option].append(value)
         else:
             found[option] = grid_of(value) if option == "--grid" else value

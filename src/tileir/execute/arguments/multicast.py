@@ -16,6 +16,9 @@ from tileir.ir.quoting import type_text
 _ALIGNMENT: Final = 256  # Of multicast addresses, in bytes: what CUDA guarantees for memory that it allocates.
 
 
+NOT_MULTICAST: Final = "accesses {:#x}, which is not an address of a MulticastArray of the launch"
+
+
 class MulticastArray:
     """An array for a multicast pointer: the same array on several devices, `arrays[i]` on device i.
 
@@ -54,6 +57,16 @@ class MulticastRange(NamedTuple):
         """An address on each device; empty if it is not one of these."""
         offset = address - self.start
         return [first + offset for first in self.members] if 0 <= offset < max(self.size, 1) else []
+
+
+def multicast_rows(ranges: Iterable[MulticastRange]) -> list[tuple[int, int, int]]:
+    """For each device of each range: where the multicast addresses begin, where they end, and how far the array of the
+    device is from there, modulo 2^64."""
+    return [
+        (each.start, each.start + max(each.size, 1), (member - each.start) % (1 << 64))
+        for each in ranges
+        for member in each.members
+    ]
 
 
 def reserved_range(size: int, members: list[int]) -> MulticastRange:

@@ -19,13 +19,13 @@ first:
     matmul/      matmuls through all of that; its functions are in the tables of `lowering` and `codegen`
     sanitizer/   checks of sanitized code through all of that, up to the findings (`report`)
     engine       what the choice of an engine sees; `pipeline`: a kernel to LLVM IR; `code`: its compiled versions;
-                 `kernel`: how a launch goes; `multimem`: kernels that the interpreter runs
+                 `kernel`: how a launch goes
 
 Imports point one way: a folder imports those to its left; `lowering` and `codegen` know nothing of each other.  Only
 `matmul` and `sanitizer` import and are imported by `ir`, `lowering` and `codegen`, module by module.
 
     vector <- runtime <- ir <- {lowering, codegen, matmul, sanitizer}
-           <- {pipeline, code, kernel, multimem, engine}
+           <- {pipeline, code, kernel, engine}
 
 Three decisions explain most of the rest:
 

@@ -11,13 +11,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect import ops
+from tileir.execute.analysis.parameters import accesses_several_devices
 from tileir.execute.cache import code_cache
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.runtime import loader
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.engine.interface import LocatedText
-from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
+from tileir.execute.errors import CompilationError, LaunchError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
@@ -71,6 +72,8 @@ class KernelCode:
 
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/internals/cpu.md)."""
+        if sanitize and accesses_several_devices(self.entry):
+            raise LaunchError("the interpreter sanitizes kernels that access several devices: there is no such code")
         if stage == "tiles":
             entry = self.entry if sanitize else _pipeline().optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"

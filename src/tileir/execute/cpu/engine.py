@@ -61,14 +61,8 @@ class CpuEngine(Backend):
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> PreparedKernel:
         try:
-            from tileir.execute.analysis.parameters import accesses_several_devices
             from tileir.execute.cpu.kernel import CpuKernel
             from tileir.execute.cpu.runtime.target import host
-
-            if accesses_several_devices(entry):
-                from tileir.execute.cpu.multimem import MultimemKernel
-
-                return MultimemKernel(entry, globals, settings.exact)
         except ImportError:
             raise_if_interrupted("tileir.execute.cpu.kernel", "CpuKernel")
             raise

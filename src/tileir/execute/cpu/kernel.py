@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy
 
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.parameters import accesses_several_devices
 from tileir.execute.arguments.binding import BoundArguments, bind, is_array, known_memory
+from tileir.execute.arguments.multicast import multicast_rows
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.ir.options import Options
 from tileir.execute.cpu.runtime import launch_record as record
@@ -82,6 +84,11 @@ class CpuKernel(KernelCode, PreparedKernel):
     def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
         from tileir.execute.sanitizer.sanitizer import Sanitizer
 
+        if accesses_several_devices(self.entry):
+            # The interpreter knows the devices by number.
+            from tileir.execute.interpreter.kernel import InterpretedKernel
+
+            return InterpretedKernel(self.entry, self.globals, self.exact).sanitize(grid, arguments, options)
         sanitizer = cast(Sanitizer, options.observer) if options.observer is not None else Sanitizer()
         self._launch(Request(grid, arguments, options), sanitizer)
         return sanitizer.report
@@ -171,7 +178,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             self._run_with_callbacks(version, binding, threads, request, sanitizer)
         else:
             self._run(version, binding, threads, (request, binding))
-        if slots[record.FAILED] and self._is_unsuited(version, slots, request):
+        if slots[record.FAILED] and self._is_unsuited(version, slots, request, binding.bound):
             self._launch(request, sanitizer, False)
         else:
             self._binder.recycle(binding)
@@ -276,7 +283,13 @@ class CpuKernel(KernelCode, PreparedKernel):
             table = array("Q", [word for each in regions for word in (each.start, each.end, int(each.writable))])
         else:
             return None
-        slots[record.REGIONS], slots[record.REGIONS + 1] = table.buffer_info()[0], len(table) // record.REGION_WORDS
+        count = len(table) // record.REGION_WORDS
+        devices = multicast_rows(bound.multicasts if bound is not None else [])
+        table.extend([word for row in devices for word in row])
+        address = table.buffer_info()[0]
+        slots[record.REGIONS], slots[record.REGIONS + 1] = address, count
+        place = self._layout.multicasts
+        slots[place], slots[place + 1] = address + 8 * record.REGION_WORDS * count, len(devices)
         return table
 
     def _known_memory(
@@ -284,13 +297,13 @@ class CpuKernel(KernelCode, PreparedKernel):
     ) -> Memory:
         return known_memory(self.globals.values(), bound or bind(self.entry, arguments), memory)
 
-    def _is_unsuited(self, version: Version, slots: Any, request: Request) -> bool:
+    def _is_unsuited(self, version: Version, slots: Any, request: Request, bound: BoundArguments | None = None) -> bool:
         """Whether a view left its array, so that arrays may alias, and no tile block ran; raises other failures."""
         if slots[record.FAILED] not in (0, record.UNSUITED):
-            self._failed(version.options, slots, request)
+            self._failed(version.options, slots, request, bound)
         return bool(slots[record.FAILED])
 
-    def _failed(self, options: Options, slots: Any, request: Request) -> None:
+    def _failed(self, options: Options, slots: Any, request: Request, bound: BoundArguments | None = None) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
         number, element, detail = (slots[record.FAILURE + slot] for slot in range(3))
@@ -299,7 +312,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             arguments, memory = request.arguments, request.options.memory
             if not isinstance(arguments, tuple):
                 arguments, memory = arguments()
-            known = self._known_memory(arguments, memory)
+            known = self._known_memory(arguments, memory, bound)
             for slot in range(self._layout.reserves, self._layout.lock, 2):
                 start, end = slots[slot], slots[slot + 1]
                 if start:

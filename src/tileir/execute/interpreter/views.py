@@ -26,6 +26,7 @@ from tileir.dialect.types import (
 )
 from tileir.execute import dtypes
 from tileir.execute.analysis.values import tile_of
+from tileir.execute.arguments.multicast import NOT_MULTICAST
 from tileir.execute.arithmetic.elementary import float_binary
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
@@ -307,8 +308,7 @@ def _on_each_device(operation: Operation, frame: Frame, kind: str) -> list[tuple
     """The view of each device, the index, and which elements the observer lets the access touch there."""
     view, index, _ = _viewed(operation, frame)
     if not view.devices:
-        message = f"accesses {view.tensor.address:#x}, which is not an address of a MulticastArray of the launch"
-        raise ExecutionError(message, operation, frame.block.id)
+        raise ExecutionError(NOT_MULTICAST.format(view.tensor.address), operation, frame.block.id)
     return [
         (each, index, _allowed(operation, frame, kind, each, index, device)) for device, each in enumerate(view.devices)
     ]

@@ -91,7 +91,8 @@ def _head(row: ResultRow, paint: Paint) -> str:
     if others := row.names[1:]:
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
         lines.append(f"also {', '.join([harmless(name) for name in others[:_MOST_NAMES]])}{more}")
-    kind = {"program": "a program", "seed": "a program of tileir smith", "kernels": "a module of kernels"}
+    kind = {"program": "a program", "cpp": "a C++ source", "seed": "a program of tileir smith"}
+    kind["kernels"] = "a module of kernels"
     lines.append(f"{kind.get(row.kind, row.kind)}, {row.size:,} bytes, digest {row.digest}")
     measured = row.verdict.measured
     if "seconds" in measured:

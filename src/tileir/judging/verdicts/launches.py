@@ -14,7 +14,7 @@ from tileir.analyze.smith.program import SmithProgram
 from tileir.bytecode import is_bytecode
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.values import leaves_bits_open
-from tileir.execute.arguments.argument_text import LaunchArguments, LaunchDescription, stated_launch
+from tileir.execute.arguments.argument_text import LaunchArguments, LaunchDescription, stated_instances, stated_launch
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.array_difference import exact_numbers, near, same_bits
 from tileir.execute.dtypes import Array
@@ -22,7 +22,7 @@ from tileir.execute.engine.registry import find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import entries_of
 from tileir.execute.launching.kernel import Kernel, compile
-from tileir.interface import load, verify
+from tileir.interface import load, load_cpp, verify
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType, Type
@@ -78,6 +78,8 @@ def subject_of(item: SweepInput) -> Subject:
         verify(made.module)
         return Subject(made.module, smith=made)
     text = "" if is_bytecode(item.content) else item.content.decode("utf-8", "replace")
+    if item.kind == "cpp":
+        return Subject(load_cpp(item.content, item.name, instances=stated_instances(text)), text)
     return Subject(load(item.content, item.name), text)
 
 

@@ -13,7 +13,7 @@ from tileir.ir.versions import NEWEST
 from tileir.text.printer import print_disassembly
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file
-from tileir.tools.input import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_script
+from tileir.tools.input import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_source
 from tileir.tools.options import DEBUG_INFO, LAYOUT, OUTPUT, OUTPUT_DIRECTORY
 
 USAGE = Usage(
@@ -44,7 +44,7 @@ def run(given: Arguments) -> int:
 
 def _disassemble(path: str, output: str, given: Arguments) -> int:
     several = len(given.operands) > 1
-    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
+    refuse_source(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)
     # Neither warnings nor notes: tileirdisasm prints none.
     try:

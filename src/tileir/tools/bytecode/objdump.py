@@ -13,7 +13,7 @@ from tileir.ir.verifier import verify_operation
 from tileir.text.listing import FirstLinePrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command
-from tileir.tools.input import BYTECODE, not_bytecode, read_bytes, refuse_script
+from tileir.tools.input import BYTECODE, not_bytecode, read_bytes, refuse_source
 from tileir.tools.options import JSON, LAYOUT, OUTPUT
 from tileir.tools.output import protect_input, write_output
 
@@ -35,7 +35,7 @@ reader.""",
 @command(USAGE)
 def run(given: Arguments) -> int:
     path = given.operands[0]
-    refuse_script(path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
+    refuse_source(path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
     data = read_bytes(path)
     found = annotate(data, given.options.get("layout"))
     messages = list(found.messages)

@@ -69,6 +69,7 @@ Arguments:
   mixed:f32:1024[:7]   numbers of all sizes, the same on every machine; no NaN
   values:i32:3,1,4     an array with these elements
   data.npy             an array from a file
+  zeros:f32:8+ones:f32:8  for a multicast pointer, the array of each device
   42, -1.5, 0x10       a scalar
 
 {launches.STATED}
@@ -150,19 +151,27 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
 
     sys.stdout.flush()
     name = kernel.entry.symbol_name or ""
-    written = [n for n, each in enumerate(values) if launches.is_array(each) and may_write(kernel.entry, n)]
+    written = [
+        (number, device, array)
+        for number, value in enumerate(values)
+        for device, array in (launches.arrays_of(value) if may_write(kernel.entry, number) else [])
+    ]
     if not given.has("json"):
         observation.print_reports(name, engine, is_quiet)
     for number, path in outputs:
         launches.save(path, numpy.save, values[number])
     if given.has("json"):
         found: dict[str, Any] = {"kernel": name, "backend": kernel.backend, "grid": list(description.grid)}
-        found["arrays"] = [{"argument": number, **array_facts(values[number])} for number in written]
+        found["arrays"] = [
+            {"argument": number, **({} if device is None else {"device": device}), **array_facts(array)}
+            for number, device, array in written
+        ]
         found["findings"] = observation.findings(given.operands[0])
         print(json.dumps(found | {"time": None if timing is None else timing.to_dict()}))
     else:
-        for number in [] if is_quiet else written:
-            print(f"argument {number}: {summary(values[number])}")
+        for number, device, array in [] if is_quiet else written:
+            where = "" if device is None else f" on device {device}"
+            print(f"argument {number}{where}: {summary(array)}")
         if timing is not None:
             print(timing.text())
     return EXIT_WRONG_INPUT if observation.found else EXIT_FINE

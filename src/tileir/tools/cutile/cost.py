@@ -9,7 +9,7 @@ from tileir.analyze.cost.estimating import estimate
 from tileir.analyze.cost.result import Cost
 from tileir.analyze.cost.targets import DEFAULT, Target, target_named
 from tileir.cpp.demangling import source_name
-from tileir.execute.arguments.argument_text import argument, grid_of, number, specification
+from tileir.execute.arguments.argument_text import argument, grid_of, number, of_devices, specification
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_grid, check_number, select_entry
 from tileir.ir.core import Operation
@@ -94,4 +94,4 @@ def _described(text: str) -> object:
     """An argument; an array as a description, which has a number of bytes."""
     if text == "?":
         return None
-    return argument(text, None) if text.endswith(".npy") else specification(text) or number(text)
+    return argument(text, None) if text.endswith(".npy") else specification(of_devices(text)[0]) or number(text)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, InvalidSettings, Settings, settings_of
+from tileir.cpp import is_cpp
 from tileir.tools.arguments import (
     EXIT_FINE,
     EXIT_INTERRUPTED,
@@ -141,6 +142,8 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
         return lambda: _run_module("__main__", operands, script, False)
     if not os.path.exists(script):
         raise InvalidSettings(f"cannot read '{script}': {os.strerror(ENOENT)}")
+    if is_cpp(script):
+        raise InvalidSettings(f"'{script}' is a C++ source: 'tileir run {script}' runs its kernels")
 
     def compiled() -> CodeType:
         # The encoding may be declared in the file.

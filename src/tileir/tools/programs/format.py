@@ -13,7 +13,7 @@ from tileir.program_files import ProgramFiles
 from tileir.terminal import tracked
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, finish
-from tileir.tools.input import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
+from tileir.tools.input import decode, may_be_program, name_of, no_program, read_bytes, refuse_source
 from tileir.tools.options import QUIET
 from tileir.tools.output import write_output
 
@@ -72,7 +72,7 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
     from tileir.text.reading import read_text
     from tileir.tools.programs.lint import difference
 
-    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
+    refuse_source(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)
     name = name_of(path)
     if is_bytecode(data):

@@ -7,6 +7,7 @@ from tileir.judging.tasks.judge import judge
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.command import command, stay
+from tileir.tools.input import refuse_cpp
 from tileir.tools.output import check_target, write_output
 
 USAGE = Usage(
@@ -36,6 +37,7 @@ TASK is a folder with reference.py and, for shapes, tolerances and limits, task.
 @command(USAGE)
 def run(given: Arguments) -> int:
     task, candidate = given.operands
+    refuse_cpp(candidate, "a candidate is a Python module; 'tileir sweep {}' judges the kernels of a source")
     check_target(given.value("html", "-"))
     stay(interruptible=True)
     found = judge(

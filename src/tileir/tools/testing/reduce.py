@@ -10,11 +10,12 @@ from typing import Any
 from tileir.analyze.reducing import interest
 from tileir.analyze.reducing.candidate_tests import ask_engine, ask_passes, shell_words, succeeds
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
-from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
+from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches, text_of_cpp
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
 from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
+from tileir.cpp import is_cpp
 from tileir.execute.arguments.argument_text import LaunchDescription, grid_of, stated_launch
 from tileir.execute.engine.registry import find_engine, require
 from tileir.execute.gpu.gpus import target_named
@@ -27,7 +28,7 @@ from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, need_packages, print_diagnostics, reason, refusing
-from tileir.tools.input import name_of, program_in, read_bytes, refuse_script
+from tileir.tools.input import name_of, program_in, read_bytes, read_program, refuse_script
 from tileir.tools.output import check_target, write_bytes, write_output
 
 USAGE = Usage(
@@ -77,6 +78,14 @@ def run(given: Arguments) -> int:
         raise ToolFailure(f"cannot run '{error.filename}': {reason(error)}") from None
 
 
+def _content(path: str, given: Arguments) -> bytes:
+    """The content of a file; of a C++ source its program."""
+    if not is_cpp(path):
+        return read_bytes(path)
+    program = read_program(path, given)
+    return text_of_cpp(program.text, program.checked(given))
+
+
 class _Reducing:
     """One run of the tool: the file, what is interesting about it, and what it comes to."""
 
@@ -87,7 +96,7 @@ class _Reducing:
         self._timeout: float = given.seconds("timeout", 60.0)
         self._path: str = given.operands[0]
         refuse_script(self._path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
-        self._data: bytes = read_bytes(self._path)
+        self._data: bytes = _content(self._path, given)
         self._text: str = self._data.decode("utf-8", "surrogateescape")
         self._invalid: bool = given.has("allow-invalid")
         self._progress = Progress(is_quiet=given.has("quiet"), every=10.0, prefix="tileir reduce: ")
@@ -158,6 +167,7 @@ class _Reducing:
 
         given, name = self._given, self._given.options.get("entry")
         entry = select_entry(original.module, name)
+        name = entry.symbol_name if name is not None else None
         if given.has("arg") or given.has("grid"):
             return LaunchDescription(grid_of(given.value("grid", "1")), given.values("arg"), name)
         stated = stated_launch(self._text, entry.symbol_name)

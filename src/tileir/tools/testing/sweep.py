@@ -81,8 +81,8 @@ USAGE = Usage(
     ),
     """\
 INPUT may be a program, text or bytecode; a directory, in which programs are searched; a pattern such as 'k/**/*.mlir';
-an archive (zip, tar, tar.gz, ..); a Python module with kernels of cuTile or Triton (*.py); @LIST, a file with a
-path on each line, or '-' for a program on standard input.
+an archive (zip, tar, tar.gz, ..); a C++ source (*.cu) or a Python module (*.py) with kernels; @LIST, a file with a path
+on each line, or '-' for a program on standard input.
 
 A sweep that was interrupted, or killed, goes on when the same command is given again. 'tileir report FILE' shows what
 came of it; 'tileir docs sweep' describes the file, and sweeps on many machines.""",

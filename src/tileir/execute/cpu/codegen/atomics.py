@@ -33,7 +33,7 @@ from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel
 from tileir.ir.core import Operation
-from tileir.ir.types import IntegerType, Type
+from tileir.ir.types import FloatType, IntegerType, Type
 
 _INSTRUCTIONS: Final = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")
 _WIDE: Final = f"i{8 * EXCHANGED_BYTES}"
@@ -86,13 +86,19 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
         nest.store(emission.buffer(store.buffer), terms, old, emission.scratch_suffix)
 
 
+def _mode(operation: Operation, element: Type) -> str:
+    """The mode of an atomic; a multimem reduction adds floats and integers by one name."""
+    mode = operation.keyword("mode") or operation.keyword("reduction")
+    return "addf" if mode == "add" and isinstance(element, FloatType) else mode
+
+
 def _update(
     builder: Builder, operation: Operation, element: Type, where: str, value: Register, expected: Register | None
 ) -> tuple[Callable[[], str], Callable[[str], str]]:
     """Two functions: one emits an atomic update and returns the old bits, one computes the new bits from them."""
     size, order = memory_bytes(element), order_of(operation)
     bits = f"i{8 * size}"
-    mode = operation.keyword("mode") if expected is None else ""
+    mode = _mode(operation, element) if expected is None else ""
 
     def change(old: str) -> str:
         if expected is not None:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
+from tileir.dialect.types import TensorViewType
 from tileir.execute.analysis.aliasing import RENAMED, likely_origin
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
 from tileir.execute.cpu.codegen.affine_tiles import AffineReader
@@ -103,7 +104,10 @@ def emit_suitability(emission: Emission) -> None:
                     emission.scalars[operation.results[0]] = emission.scalars[operation.operands[0]]
                 else:
                     emission.emitters[ScalarOp](emission, ScalarOp(operation))
-        conditions = [_is_in_array(emission, each, base_array(emission, each.results[0]))[0] for each in uniform]
+        conditions = [
+            _is_in_array(emission, _tensor(emission, each), base_array(emission, each.results[0]))[0]
+            for each in uniform
+        ]
         builder.do(f"ret i1 {builder.all_of(conditions)}")
     emission.module.define("define internal i1 @suits(ptr %record) noinline optnone nounwind", lines)
     suits = builder.emit("call i1 @suits(ptr %record)")
@@ -127,11 +131,15 @@ def span_bytes(emission: Emission, counts: Sequence[Number], strides: Sequence[N
     return builder.emit(f"mul i128 {total}, {size}")
 
 
-def _is_in_array(emission: Emission, operation: Operation, array: BaseArray | None) -> tuple[str, Number]:
-    """Whether a tensor lies in an array, an i1; and its bytes, -1 for more than there are."""
-    builder = emission.builder
+def _tensor(emission: Emission, operation: Operation) -> TensorView:
     view = emission.views[operation.results[0]]
     assert isinstance(view, TensorView)
+    return view
+
+
+def _is_in_array(emission: Emission, view: TensorView, array: BaseArray | None) -> tuple[str, Number]:
+    """Whether a tensor lies in an array, an i1; and its bytes, -1 for more than there are."""
+    builder = emission.builder
     if 0 in view.extents:
         return "true", 0
     span = span_bytes(emission, view.extents, view.strides, memory_bytes(view.element))
@@ -147,15 +155,18 @@ def _is_in_array(emission: Emission, operation: Operation, array: BaseArray | No
 
 def check_tensor(emission: Emission, operation: Operation, view: TensorView) -> None:
     """Compute of a tensor view just made whether it lies in its array, in memory, in memory to be written."""
-    if emission.origins.is_uniform_view(operation):
+    # Multicast memory is in no array: its accesses check that of each device.
+    type = cast(TensorViewType, operation.results[0].type)
+    if emission.origins.is_uniform_view(operation) or type.attribute == "multicast":
         return
-    array = base_array(emission, operation.results[0])
-    if emission.options.unchecked:
-        view.in_array = "false" if array is None else _is_in_array(emission, operation, array)[0]
-        return
-    in_array, total = _is_in_array(emission, operation, array)
-    view.in_array = in_array
-    if in_array == "true":
+    check_memory(emission, view, base_array(emission, operation.results[0]))
+
+
+def check_memory(emission: Emission, view: TensorView, array: BaseArray | None = None) -> None:
+    """Compute whether a tensor lies in the array that it is expected in, if any, or in other memory."""
+    in_array, total = _is_in_array(emission, view, array)
+    view.in_array = "false" if array is None and emission.options.unchecked else in_array
+    if emission.options.unchecked or in_array == "true":
         return
     builder = emission.builder
 

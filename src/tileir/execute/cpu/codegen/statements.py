@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, cast
 
 from tileir.dialect.ops import PACK
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.values import dtype_of
-from tileir.execute.cpu.codegen import atomics, nontemporal, pointer_access, reductions, scalars, view_access
-from tileir.execute.cpu.codegen.context import Emission, Emitters
+from tileir.execute.cpu.codegen import atomics, bounds, nontemporal, pointer_access, reductions, scalars, view_access
+from tileir.execute.cpu.codegen.context import Emission, Emitters, TileView
 from tileir.execute.cpu.codegen.edge_versions import emit_versioned, lanes_abreast, versions
 from tileir.execute.cpu.codegen.exits import note_alloca, require
 from tileir.execute.cpu.codegen.loop_nest import NestEmitter, RowPart, row_major_terms
@@ -21,6 +22,8 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import UINT64, to_storage
 from tileir.execute.cpu.vector.casting import cast as cast_to
 from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.interpreter.views import multimem_kernel
 from tileir.ir.types import I1, I4
 
 
@@ -67,7 +70,9 @@ def _emit_nest(emission: Emission, statement: st.LoopNest) -> None:
 
 
 def _emit_store(emission: Emission, nest: NestEmitter, store: st.Store) -> None:
-    if isinstance(store, st.StoreBuffer):
+    if isinstance(store, st.CombineBuffer):
+        _combine(nest, store)
+    elif isinstance(store, st.StoreBuffer):
         nest.keep(store.expression, store.buffer, store.window)
     elif isinstance(store, st.StoreView):
         view_access.store_view(nest, store)
@@ -99,6 +104,54 @@ def _emit_assert(emission: Emission, nest: NestEmitter, store: st.AssertAll) -> 
         first = builder.call(f"i{width}", f"llvm.cttz.i{width}", [f"i{width} {wrong}", "i1 false"])
         wide = builder.emit(f"zext i{width} {first} to i64") if width < 64 else first
         require(emission, good, check, builder.add(element, wide))
+
+
+def emit_device_loop(emission: Emission, statement: st.DeviceLoop) -> None:
+    """Go through the launch's table of multicast addresses, which has three words for each device of each: where they
+    begin, where they end, and how far the array of the device is from there."""
+    operation, builder, frame = statement.operation, emission.builder, emission.frame
+    view = emission.views[operation.view]
+    assert isinstance(view, TileView)
+    tensor, type = view.tensor, view.type
+    slot = emission.layout.multicasts
+    table, count = builder.pointer(frame.record_slot(slot)), frame.record_slot(slot + 1)
+
+    def row(number: str, values: list[str]) -> list[str]:
+        (found,) = values
+        words = builder.moved(table, builder.multiply(number, 8 * slots.REGION_WORDS))
+        start, end, distance = (builder.word(words, word) for word in range(slots.REGION_WORDS))
+        begun = builder.emit(f"icmp uge i64 {tensor.address}, {start}")
+        here = builder.all_of([begun, builder.emit(f"icmp ult i64 {tensor.address}, {end}")])
+
+        def access() -> list[str]:
+            own = replace(tensor, address=str(builder.add(tensor.address, distance)))
+            bounds.check_memory(emission, own)
+            emission.views[operation.view] = TileView(own, type)
+            if statement.rest is statement.first:
+                emission.statements([statement.first])
+            else:
+                is_first = builder.emit(f"icmp eq i64 {found}, 0")
+                first, rest = statement.first, statement.rest
+                builder.branch(is_first, lambda: emission.statements([first]), lambda: emission.statements([rest]))
+            emission.views[operation.view] = view
+            return [f"i64 {builder.add(found, 1)}"]
+
+        return builder.branch(here, access, lambda: [f"i64 {found}"])
+
+    (found,) = builder.each(count, row, [0])
+    is_multicast = builder.emit(f"icmp ne i64 {found}, 0")
+    require(emission, is_multicast, Check("multicast", operation), 0, tensor.address)
+
+
+def _combine(nest: NestEmitter, store: st.CombineBuffer) -> None:
+    """Combine the elements of a device with those of the devices before."""
+    builder, buffer, source = nest.builder, store.buffer, store.expression
+    before, value = nest.value(store.before), nest.value(source)
+    kernel = multimem_kernel(store.operation.reduction, source.element, True)
+    with nest.at_level(nest.depth):
+        combined = trace(builder, kernel, [before, cast_to(builder, value, buffer.dtype)])
+    terms = row_major_terms(nest.index_for(source), source.shape, buffer.dtype.itemsize)
+    nest.store(nest.emission.buffer(buffer), terms, combined, nest.emission.scratch_suffix)
 
 
 def emit_alloca(emission: Emission, statement: st.Alloca) -> None:
@@ -178,6 +231,7 @@ EMITTERS: Final[Emitters] = {
     st.Alias: scalars.emit_alias,
     st.Alloca: emit_alloca,
     st.Branch: scalars.emit_branch,
+    st.DeviceLoop: emit_device_loop,
     st.Inspect: emit_inspect,
     st.LoopNest: emit_nest,
     st.LoopStatement: scalars.emit_loop,

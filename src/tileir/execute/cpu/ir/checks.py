@@ -8,6 +8,7 @@ import numpy
 
 from tileir.execute.analysis.pointer_origins import describe_miss, origin_of_access
 from tileir.execute.analysis.values import reserved_bytes, tile_of
+from tileir.execute.arguments.multicast import NOT_MULTICAST
 from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
 from tileir.execute.interpreter.pointers import element_text
 from tileir.execute.locations.wording import bracketed
@@ -31,6 +32,8 @@ class Check:
             index = tuple([int(number) for number in numpy.unravel_index(element, shape)]) if shape else ()
             where = f" (first at element {bracketed(index)})" if shape else ""
             return AssertionFailedError(f"failed: {operation.message}{where}", operation, block, index)
+        if self.kind == "multicast":
+            return ExecutionError(NOT_MULTICAST.format(detail % (1 << 64)), operation, block)
         if self.kind == "window":
             axis, count = self.details
             message = f"has index {detail} in dimension {axis}: there are {count} sub-tiles"

@@ -92,6 +92,12 @@ class LoopPrinter:
                     self._add(f"{indent}  or, where an access leaves its array:")
                     indent += "    "
                 self._body(parts, indent)
+            case st.DeviceLoop():
+                self._add(f"{indent}for each device of {self._name(statement.operation.view)}:", operation)
+                for number, body in enumerate(statement.bodies):
+                    if number:
+                        self._add(f"{indent}after the first:", operation)
+                    self._body(body, indent + "  ")
             case st.Reduce():
                 self._reduce(statement, indent)
             case st.Matmul():
@@ -192,6 +198,8 @@ class LoopPrinter:
                 if window is not None:
                     origins = [str(each) if isinstance(each, int) else self._name(each) for each in window.origins]
                     target += f"[{', '.join(origins)}, a part {_extents(window.part)} of {_extents(window.whole)}]"
+                if isinstance(store, st.CombineBuffer):
+                    source = f"{store.operation.keyword('reduction')}({target}, {source})"
             case st.StoreView():
                 target = self._view(store.operation, store.positions)
             case st.StorePointers():

@@ -10,7 +10,7 @@ from bisect import insort
 from typing import Final
 
 from tileir.execute.cpu.ir.expressions import Buffer
-from tileir.execute.cpu.ir.statements import Alloca, LoopStatement, Program, Reduce, Statement
+from tileir.execute.cpu.ir.statements import Alloca, DeviceLoop, LoopStatement, Program, Reduce, Statement
 
 ALIGNMENT: Final = 64
 HEAD: Final = 64  # The beginning of scratch memory belongs to the runtime (`runtime.launch_record`).
@@ -57,7 +57,7 @@ def _lifetimes(program: Program) -> dict[Buffer, list[int]]:
                 # Pointers to it go anywhere.
                 kept.append(statement.buffer)
             count += 1
-            if isinstance(statement, LoopStatement):
+            if isinstance(statement, (LoopStatement, DeviceLoop)):
                 for life in found.values():
                     if life[0] < begin <= life[1]:
                         life[1] = count

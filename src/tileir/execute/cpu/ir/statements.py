@@ -61,6 +61,14 @@ class StoreBuffer(Store):
 
 
 @dataclass(eq=False, repr=False, slots=True)
+class CombineBuffer(StoreBuffer):
+    """Into scratch memory, combined with `before`, what is there, as a multimem load says."""
+
+    before: BufferRead = field(kw_only=True)
+    operation: Operation = field(kw_only=True)
+
+
+@dataclass(eq=False, repr=False, slots=True)
 class StoreScalar(Store):
     """The only element, as a scalar."""
 
@@ -163,6 +171,19 @@ class LoopNest(Statement):
     shape: Shape
     stores: list[Store]
     guard: Buffer | None = None  # Under the sanitizer: which elements of its access may be touched.
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class DeviceLoop(Statement):
+    """The access of a multimem operation, once for each device behind its view; `first` is that of the first one."""
+
+    operation: Operation
+    first: LoopNest
+    rest: LoopNest
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return [[self.first]] if self.rest is self.first else [[self.first], [self.rest]]
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy
 
-from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO, LOAD_PTR_TKO
-from tileir.dialect.types import DYNAMIC, GatherScatterViewType, TileViewType
+from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO, LOAD_PTR_TKO, MULTIMEM_REDUCE_VIEW_TKO
+from tileir.dialect.types import DYNAMIC, GatherScatterViewType, TileViewType, with_element
 from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements as st
@@ -19,8 +19,10 @@ from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, Lo
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.sanitizer import inspection
+from tileir.execute.dtypes import value_dtype
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.core import Operation
+from tileir.ir.types import BF16, F16, F32
 from tileir.ir.values import Value
 
 
@@ -218,6 +220,43 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     lowering.body.append(st.LoopNest(shape, [*kept, update], guard))
     if buffer is not None:
         lowering.stored(operation.results[0], buffer)
+
+
+def lower_multimem(lowering: Lowering, operation: Operation) -> None:
+    """multimem_store_view_tko, multimem_reduce_view_tko: what a store or an atomic does, on each device."""
+    value = operation.tile
+    lowering.before_write(operation, None, [lowering.expression(value)])
+    source = lowering.expression(value)
+    if source.value is not None and (source.operands or source.reads):
+        # Computed once; and no read may follow a write.
+        source = lowering.store(value)
+    (source,), kept = lowering.prepare([source], source.shape, operation)
+    store: st.Store = st.StoreView(source, operation, None)
+    if operation.declaration is MULTIMEM_REDUCE_VIEW_TKO:
+        store = st.AtomicUpdate(source, operation, None, None, [], None)
+    nest = st.LoopNest(source.shape, [*kept, store])
+    lowering.body.append(st.DeviceLoop(operation, nest, nest))
+
+
+def lower_multimem_load(lowering: Lowering, operation: Operation) -> None:
+    """The tiles of all devices are combined in a buffer; f16 and bf16 are added in f32."""
+    result = operation.results[0]
+    type = tile_of(result)
+    if operation.reduction == "add" and type.element in (F16, BF16):
+        type = with_element(type, F32)
+    load = ViewLoad(operation, None)
+    total = BufferRead(type, None, lowering.new_buffer(value_dtype(type.element), type.count))
+    first = st.LoopNest(type.shape, [st.StoreBuffer(load, total.buffer)])
+    rest = st.LoopNest(type.shape, [st.CombineBuffer(load, total.buffer, before=total, operation=operation)])
+    lowering.body.append(st.DeviceLoop(operation, first, rest))
+    if is_scalar(result):
+        lowering.nest(total, operation, lambda root: st.StoreScalar(root, result))
+        return
+    buffer = total.buffer
+    if type is not result.type:
+        buffer = lowering.buffer_of(result)
+        lowering.nest(total, operation, lambda root: st.StoreBuffer(root, buffer))
+    lowering.stored(result, buffer)
 
 
 def lower_alloca(lowering: Lowering, operation: Operation) -> None:

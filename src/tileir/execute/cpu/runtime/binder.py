@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
-from tileir.execute.analysis.parameters import may_write
+from tileir.execute.analysis.parameters import is_multicast, may_write
 from tileir.execute.arguments import array_memory as array_addresses
 from tileir.execute.arguments.array_memory import address_expression, address_of
 from tileir.execute.arguments.binding import BoundArguments, accepted_dtypes, bind
@@ -65,6 +65,7 @@ class Binder:
         self.entry: Operation = entry
         self.types: list[Type] = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
         self._pointers: list[int] = [number for number, type in enumerate(self.types) if pointee_of(type) is not None]
+        self.has_multicast: bool = any(is_multicast(type) for type in self.types)
         operations = list(entry.walk())
         reserves = sum([each.declaration is ALLOCA for each in operations])
         self.layout: Layout = Layout(len(self.types), self._pointers, list(regions), reserves)
@@ -119,8 +120,9 @@ class Binder:
         self._spare.append(binding)
 
     def spans(self, binding: Binding) -> list[Span] | None:
-        """The memory of a launch's arguments; None if one is a bare address, which may be any."""
-        if binding.bound is not None and len(binding.bound.buffers) < len(self._writes):
+        """The memory of a launch's arguments; None if one is a bare or a multicast address, which may be any."""
+        bound = binding.bound
+        if bound is not None and (bound.multicasts or len(bound.buffers) < len(self._writes)):
             return None
         words = binding.record.slots[self.layout.regions :]
         slots = [(REGION_WORDS * number, writes) for number, writes in enumerate(self._writes)]
@@ -139,7 +141,8 @@ class Binder:
         spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
         # It may point anywhere, too.
         binding.overlap = (
-            len(spans) < len(self._writes)
+            bool(bound.multicasts)
+            or len(spans) < len(self._writes)
             or any(
                 spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
                 for one, other in self._overlapping_pairs(list(range(len(spans))))
@@ -200,7 +203,7 @@ def _quick_function(binder: Binder) -> Fill:
         ]
 
     slots = slots_of_objects(binder.types, HEADER_FORMAT, "return None", array_checks)
-    if slots is None:
+    if slots is None or binder.has_multicast:
         return lambda *_: None
     slots.names |= {"ndarray": numpy.ndarray, **array_addresses.NAMES}
     # Another number of arguments; a tensor of an old torch, or one without accessible data.
@@ -212,7 +215,7 @@ def filling(binder: Binder, kind: Sequence[ArgumentKind]) -> Fill | None:
     """What fills records with arguments of a kind that the caller (the cuTile bridge, a bound launch) has checked; None
     if the kernel takes something else."""
     slots = slots_of_numbers(binder.types, kind, HEADER_FORMAT, "return None")
-    if slots is None or list(slots.arrays) != binder.layout.pointers:
+    if slots is None or list(slots.arrays) != binder.layout.pointers or binder.has_multicast:
         return None
     slots.checks += [f"q{number} = p{number} + n{number}" for number in slots.arrays]
     return _filling(binder, slots, ", ".join(["slots, count, x, y, z, chunk", *slots.inputs]), slots.checks, "")

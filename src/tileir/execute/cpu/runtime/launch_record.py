@@ -83,7 +83,8 @@ class Layout:
     """What stands where behind the arguments of a kernel: the memory of those that are pointers, in order, and that of
     the module's globals, `REGION_WORDS` each; two slots for the sanitizer (the address of `inspector` (`sites`), and
     that of a table with an entry for each site, the memory its pointers must stay in); what each `alloca` had
-    reserved when an access failed, two words each; and a lock, for atomic operations that no machine has one for."""
+    reserved when an access failed, two words each; a lock, for atomic operations that no machine has one for; and two
+    slots for multimem operations, the address of a table (`codegen.statements`) and its number of entries."""
 
     def __init__(self, arguments: int, pointers: list[int], globals: list[str], reserves: int) -> None:
         self.pointers: list[int] = pointers
@@ -93,7 +94,8 @@ class Layout:
         self.reserves: int = self.inspection + INSPECTION_SLOTS
         self.reserve_count: int = reserves
         self.lock: int = self.reserves + 2 * reserves
-        self.total: int = self.lock + 1
+        self.multicasts: int = self.lock + 1
+        self.total: int = self.multicasts + 2
         slots = range(self.regions, self.inspection, REGION_WORDS)
         self.slots: dict[int | str, int] = dict(zip([*pointers, *globals], slots, strict=True))
         """The first slot about the memory of a parameter, by its number, and of a global, by its name."""

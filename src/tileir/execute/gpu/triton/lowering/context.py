@@ -20,7 +20,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType, TileType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origins
 from tileir.execute.analysis.token_order import TokenOrder
-from tileir.execute.errors import is_multimem, why_not_compiled
+from tileir.execute.errors import is_multimem, why_not_on_gpu
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
@@ -252,7 +252,7 @@ class Lowering(TtirBuilder):
     def lower(self, operation: Operation) -> None:
         handler = self._handlers.get(operation.declaration)
         if handler is None:
-            if reason := why_not_compiled(operation.declaration):
+            if reason := why_not_on_gpu(operation.declaration):
                 self.refuse(operation, reason, "backend='cpu'" if is_multimem(operation.declaration) else "no backend")
             self.refuse(operation, "there is no lowering to Triton for it")
         for result in operation.results:
