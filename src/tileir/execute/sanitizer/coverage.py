@@ -2,8 +2,8 @@
 
 For each array: the elements that no store wrote, as ranges of indices, and the tile block they belong to by the rule of
 the others (`store_patterns`).  So a grid or count that is too small shows.  Two elements of one store with one address
-are reported too: which of them stays is undefined.  What several stores write is only counted, as a loop may accumulate in
-memory.  An array that only atomics write is left alone.
+are reported too: which of them stays is undefined.  What several stores write is only counted, as a loop may accumulate
+in memory.  An array that only atomics write is left alone.
 """
 
 from __future__ import annotations
