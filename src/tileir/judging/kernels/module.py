@@ -320,13 +320,12 @@ def _tampering(ended: TaskResult, secret: str) -> list[JudgeStage]:
 
 
 def _do_all(tasks: list[tuple[str, Task]], work: Work) -> list[dict[str, Any]]:
-    """The steps of tasks; each is reported as soon as it is over, too."""
+    """The steps of tasks; those of each are reported when the next begins, too."""
     found: list[dict[str, Any]] = []
     for _, task in tasks:
         steps: Any = task(work)
-        for step in steps:
-            work.send({"step": step})
         found += steps
+        work.finished = steps
     return found
 
 

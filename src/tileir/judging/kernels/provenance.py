@@ -22,14 +22,14 @@ from tileir.dialect.ops import CONSTANT, GLOBAL
 from tileir.execute.analysis.parameters import may_write, readers_of
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array
-from tileir.execute.launching.kernel import Kernel, compile
+from tileir.execute.launching.kernel import Kernel
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.judging.cheats import cheat_cause
 from tileir.judging.kernels.comparison import is_inexact, widened
 from tileir.judging.kernels.known_values import KnownValues, information, is_constant
-from tileir.judging.kernels.launches import UNWRITTEN_BYTE, arguments_of, read_launch
+from tileir.judging.kernels.launches import UNWRITTEN_BYTE, arguments_of, kernel_of, read_launch
 from tileir.judging.kernels.values import NotCarried, load, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
 from tileir.judging.verdicts.work import Work
@@ -98,7 +98,6 @@ class _Provenance:
         self._engine: Final = engine
         self._threads: Final = plan.limits.threads
         self._step: Final = step
-        self._kernels: Final[dict[tuple[bytes, str], Kernel]] = {}
 
     def judge(self) -> None:
         followed: dict[int, _Followed] = {}
@@ -203,12 +202,7 @@ class _Provenance:
             found.unknown[number, index] = repr(plain), f"kernel '{held['kernel']}' takes the number {plain:.6g}"
 
     def _kernel(self, bytecode: bytes, name: str) -> Kernel:
-        key = bytecode, name
-        if key not in self._kernels:
-            self._kernels[key] = compile(
-                from_bytecode(bytecode), entry=name, backend=self._engine, exact=self._engine != "interpreter"
-            )
-        return self._kernels[key]
+        return kernel_of(bytecode, name, self._engine, self._engine != "interpreter")
 
     def _options(self, kernel: Kernel) -> dict[str, Any]:
         return {"threads": self._threads} if self._engine in ("auto", "cpu") else {}
