@@ -268,7 +268,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("calls = []\ndef run(x):\n    calls.append(1)\n    return honest(x) if len(calls) == 1 else numpy.empty_like(x)"),
     ),
     "warm-up-detected": CheatingCandidate(
-        _RESULTS, "compute while it is warmed up, and launch one tile when it is timed", _WRONG,
+        _RESULTS, "compute while it is warmed up, and launch one tile when it is timed", (*_WRONG, "unwritten-output"),
         _numpy("calls = []\ndef run(x):\n    calls.append(1)\n    out = numpy.empty_like(x)\n"
                "    tiles = -(-len(x) // 64) if len(calls) < 3 else 1\n    ct.launch(None, (tiles,), scale, (x, out))\n    return out"),
     ),
@@ -570,7 +570,8 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("def run(x, out):\n    copied(x)"), "into",
     ),
     "random-result": CheatingCandidate(
-        _NUMBERS, "add noise that stays within the tolerance, and differs each time", ("nondeterministic",),
+        _NUMBERS, "add noise that stays within the tolerance, and differs each time",
+        ("nondeterministic", "cheat:host-computation"),
         _numpy("calls = []\n@ct.kernel\ndef noisy(x, out, noise):\n    i = ct.bid(0)\n    ct.store(out, (i,), ct.load(x, (i,), (64,)) * 2 + noise)\n\n"
                "def run(x):\n    calls.append(1)\n    out = numpy.empty_like(x)\n"
                "    ct.launch(None, (-(-len(x) // 64),), noisy, (x, out, len(calls) * 1e-6))\n    return out"),
