@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -278,7 +278,7 @@ def main() -> int:
         if what == "sweep":
             print(*sweep_seconds(count, int(words[1]), (words[2:] or [""])[0]))
         else:
-            loops = {
+            loops: dict[str, Callable[[int], tuple[float, float]]] = {
                 "plain": plain_seconds,
                 "candidates": candidate_seconds,
                 "kernels": kernel_seconds,

@@ -53,7 +53,9 @@ class Pages:
         # Python refuses to read very long numbers.
         place = int(number) if number.isdecimal() and len(number) < _LONGEST else 0
         if not 1 <= place <= len(parts):
-            return Answer(2, f"error: there is no page '{name[:_LONGEST]}'", "Repeat the call that the page belongs to.")
+            return Answer(
+                2, f"error: no page is called '{name[:_LONGEST]}'", "Repeat the call that the page belongs to."
+            )
         more = f"{answer}.{place + 1}" if place < len(parts) else ""
         return Answer(0, parts[place - 1], f"This is page {place} of {len(parts)}.", more)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from tileir.processes.child import KEPT
+from tileir.processes.child import KEPT, OwnerGone
 from tileir.processes.linux import end_with_parent
 from tileir.processes.messages import frame, read_frame, write_all
 
@@ -23,8 +24,10 @@ _ANSWERS: Final = 3
 class Helper:
     """Calls a function in another process, which ends when this one does."""
 
-    def __init__(self, answer: Callable[[int, Any], Any]) -> None:
-        """`answer` gets the number of the pipe that closes when nobody waits any more, and a request."""
+    def __init__(self, answer: Callable[[int, Any], Any], owner: int) -> None:
+        """`answer` gets the number of the pipe that closes when nobody waits any more, and a request; `owner` is such
+        a pipe of this process."""
+        self._owner: Final = owner
         there, self._requests = os.pipe()
         self._answers, back = os.pipe()
         self._process: Final = os.fork()
@@ -47,8 +50,13 @@ class Helper:
         write_all(self._requests, frame(pickle.dumps((False, request))))
 
     def ask(self, request: object) -> Any:
-        """What it answers; raises `BrokenPipeError` if it is not there any more."""
+        """What it answers; raises `BrokenPipeError` if it is not there any more, `OwnerGone` if nobody waits for it."""
         write_all(self._requests, frame(pickle.dumps((True, request))))
+        poll = select.poll()
+        poll.register(self._answers, select.POLLIN)
+        poll.register(self._owner, 0)
+        if any(descriptor == self._owner for descriptor, _ in poll.poll()):
+            raise OwnerGone
         found = read_frame(self._answers)
         if found is None:
             raise BrokenPipeError
