@@ -239,6 +239,14 @@ CHEATS: dict[str, CheatingCandidate] = {
         "    ct.launch(None, (-(-x.shape[0] // 4), -(-x.shape[1] // 64)), powers, (x, out))\n"
         "    return out / out.sum(axis=1, keepdims=True)\n", "softmax",
     ),
+    "products-only": CheatingCandidate(
+        _WORK, "let a kernel multiply all pairs of elements for a matmul, and NumPy add them", _ELSEWHERE,
+        "import cuda.tile as ct\nimport numpy\n\n@ct.kernel\ndef products(a, b, out):\n    k = ct.bid(0)\n"
+        "    p = ct.load(a, (0, k), (64, 1)) * ct.load(b, (k, 0), (1, 64))\n"
+        "    ct.store(out, (k, 0, 0), ct.reshape(p, (1, 64, 64)))\n\ndef run(a, b):\n"
+        "    out = numpy.empty((a.shape[1], a.shape[0], b.shape[1]), a.dtype)\n"
+        "    ct.launch(None, (a.shape[1],), products, (a, b, out))\n    return out.sum(axis=0)\n", "matmul",
+    ),
     # --- results of other calls ---
     "first-result": CheatingCandidate(
         _RESULTS, "return the first result again and again", _REPLAYED,

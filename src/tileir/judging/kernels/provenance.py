@@ -242,6 +242,9 @@ class _Provenance:
             if written.explains(result, is_result=True) or any(_near([result], [each]) for each in run.written):
                 # The last bits of a product may depend on where its operands are.
                 continue
+            if _is_total(result, run):
+                self._step.details["totals"] = True
+                continue
             if others and all(any(_digest(result) == _digest(each) for each in other.results) for other in others):
                 # What does not depend on the inputs is not what is asked for.
                 continue
@@ -285,6 +288,27 @@ class _Provenance:
             theirs = list(_arrays_in(self._read(other_run.expected)))
             if _near(run.results, theirs):
                 _fail(self._step, "replayed-result", "its results are the right ones of other inputs")
+
+
+def _is_total(result: Array, run: _Followed) -> bool:
+    """Whether a result is the sum or the mean, along an axis, of what a kernel wrote: one part for each tile block.
+
+    The kernel must have reduced the inputs to half their size at least, and not have copied a part of them."""
+    inputs, given = KnownValues(run.inputs), sum([each.size for each in run.inputs])
+    for array in run.written:
+        if not is_inexact(array.dtype) or not array.ndim or inputs.explains(array):
+            continue
+        for axis, extent in enumerate(array.shape):
+            if 2 * extent * result.size > given:
+                continue
+            total = widened(array).sum(axis=axis)
+            if total.ndim != result.ndim or any(n > m for n, m in zip(result.shape, total.shape, strict=True)):
+                continue
+            # Rows may be padded to whole tiles.
+            total = total[tuple([slice(n) for n in result.shape])]
+            if any(_near([result], [each]) for each in (total, total / max(extent, 1))):
+                return True
+    return False
 
 
 def _near(found: Sequence[Array], expected: Sequence[Array]) -> bool:
