@@ -10,20 +10,23 @@ from its first program to its last, with the start of servers in it.  Dask's own
 them a hundred times a second, is off, as docs/tools/sweep.md advises: it takes processor time from those who judge.
 
 Candidates are modules with small kernels, judged for one task with all checks of a sweep.  Their own work is to compile
-each kernel, to launch it for each set of inputs and twice for the first, and to launch it sanitized.
+each kernel, to launch it for each set of inputs and twice for the first, and to launch it sanitized.  Each has to be in
+a process of its own: what a fork takes of the same work is shown beside it, as is what cuTile takes to compile.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,7 @@ import numpy
 
 import tileir
 from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
+from tileir.bridge.launch import export
 from tileir.judging.model import JudgePlan, SweepInput
 from tileir.judging.tasks.plans import plan_for
 from tileir.judging.tasks.settings import read_task
@@ -147,21 +151,32 @@ def candidate_seconds(count: int) -> tuple[float, float]:
         return seconds
 
 
-def kernel_seconds(count: int) -> tuple[float, float]:
-    """Seconds that their kernels take in a loop: compiled, and launched as often as a sweep does."""
+def kernel_seconds(count: int, launches: int = SETS + 2, in_fork: bool = False) -> tuple[float, float]:
+    """Seconds that their kernels take in a loop: compiled, and launched as often as a sweep does, or only compiled;
+    `in_fork`, each in a child, as candidates must be."""
     with tempfile.TemporaryDirectory() as folder:
         x, clock = numpy.ones(256, numpy.float32), Clock()
         for number in range(count + 1):
             if number == 1:
+                gc.collect()
+                gc.freeze()
                 clock = Clock()
             # cuTile reads the source of kernels, so it has to be in a file.
             file = Path(folder) / f"{number}.py"
             file.write_text(CANDIDATE)
             names: dict[str, Any] = {}
             exec(compile(CANDIDATE, str(file), "exec"), names)
-            for launch in range(SETS + 2):
+            child = os.fork() if in_fork and number else 0
+            if child:
+                os.waitpid(child, 0)
+                continue
+            if not launches:
+                export(names["add"], (x, x, x))
+            for launch in range(launches):
                 sanitize = launch == 0
                 tileir.launch(names["add"], 2, (x, x, x.copy()), backend="interpreter", sanitize=sanitize)
+            if in_fork and number:
+                os._exit(0)
         return clock.read()
 
 
@@ -263,7 +278,13 @@ def main() -> int:
         if what == "sweep":
             print(*sweep_seconds(count, int(words[1]), (words[2:] or [""])[0]))
         else:
-            loops = {"plain": plain_seconds, "candidates": candidate_seconds, "kernels": kernel_seconds}
+            loops: dict[str, Callable[[int], tuple[float, float]]] = {
+                "plain": plain_seconds,
+                "candidates": candidate_seconds,
+                "kernels": kernel_seconds,
+                "compiled": partial(kernel_seconds, launches=0),
+                "forked": partial(kernel_seconds, in_fork=True),
+            }
             print(*loops[what](count))
         return 0
     print(f"{machine()}, {tileir_build()}; {options.count:,} programs\n")
@@ -295,8 +316,12 @@ def main() -> int:
         lines.append(Line("sweep: more time by way of Dask", "two cores", 100 * (dask / two - 1), DASK_BAR, True, " %"))
     if options.candidates and find_spec("cuda.tile") is not None:
         number = options.candidates
+        add("kernels of candidates, compiled by cuTile", measured(cores[:1], "compiled", number), number)
         _, kernels = add("kernels of candidates, a loop", measured(cores[:1], "kernels", number), number)
-        _, judged = add("candidates for a task, one core", measured(cores[:1], "candidates", number), number)
+        add("the same, each in a fork", measured(cores[:1], "forked", number), number)
+        # Servers import torch and cuTile once, whatever the number of candidates.
+        (first, worked), whole = [measured(cores[:1], "candidates", count) for count in (1, number + 1)]
+        _, judged = add("candidates for a task, one core", (whole[0] - first, whole[1] - worked), number)
         over = judged - kernels
         lines.append(Line("sweep: overhead per candidate", "its kernel", over, CANDIDATE_BAR, True, " ms"))
     print(table(("", "seconds", "ms a program", "of a processor"), rows))

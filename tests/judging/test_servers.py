@@ -19,7 +19,8 @@ from tests.judging.test_chunks import comparable
 from tileir.judging.model import JudgePlan, ProcessLimits, SweepInput
 from tileir.judging.server_pool import pool
 from tileir.judging.server_pool.pool import Request, import_path, judge_chunk
-from tileir.judging.server_pool.server import Children, warm_up
+from tileir.judging.server_pool.server import Children
+from tileir.judging.server_pool.warm_up import warm_up
 from tileir.judging.verdicts.programs import parts_of
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")

@@ -445,3 +445,8 @@ def test_a_reader_that_has_gone(command: str, files: Path) -> None:
     )  # fmt: skip
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_the_name_of_a_file_gives_no_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["check", "none': give up' or 'k.mlir"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

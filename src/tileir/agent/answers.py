@@ -10,6 +10,8 @@ _PAGE: Final = 6_000
 """Characters of a page: about 1,500 tokens."""
 _KEPT: Final = 64
 """Answers whose later pages can still be requested."""
+_LONGEST: Final = 40
+"""Characters of the name of a page."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Answer:
 class Pages:
     """The pages of long answers, by name."""
 
-    _kept: OrderedDict[int, list[str]] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[str, list[str]] = field(default_factory=OrderedDict)
     _count: int = 0
 
     def answer(self, status: int, text: str, following: str) -> Answer:
@@ -39,7 +41,7 @@ class Pages:
         if len(parts) == 1:
             return Answer(status, parts[0], following)
         self._count += 1
-        self._kept[self._count] = parts
+        self._kept[str(self._count)] = parts
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return Answer(status, parts[0], following, f"{self._count}.2")
@@ -47,10 +49,13 @@ class Pages:
     def page(self, name: str) -> Answer:
         """A later page, by its name in `more`."""
         answer, _, number = name.partition(".")
-        parts = self._kept.get(int(answer), []) if answer.isdecimal() else []
-        place = int(number) if number.isdecimal() else 0
+        parts = self._kept.get(answer, [])
+        # Python refuses to read very long numbers.
+        place = int(number) if number.isdecimal() and len(number) < _LONGEST else 0
         if not 1 <= place <= len(parts):
-            return Answer(2, f"error: there is no page '{name}'", "Repeat the call that the page belongs to.")
+            return Answer(
+                2, f"error: no page is called '{name[:_LONGEST]}'", "Repeat the call that the page belongs to."
+            )
         more = f"{answer}.{place + 1}" if place < len(parts) else ""
         return Answer(0, parts[place - 1], f"This is page {place} of {len(parts)}.", more)
 

@@ -213,7 +213,7 @@ class Tools:
             return _wrong(f"a program has at most {_MOST_SOURCE:,} characters", "Send a smaller program.")
         imports = tuple(sorted({name.decode() for text in files.values() for name in IMPORTS.findall(text.encode())}))
         is_data = not any(name.endswith(".py") for name in files)
-        limit = min(seconds or self._seconds, _MOST_SECONDS)
+        limit = min(seconds if seconds > 0 else self._seconds, _MOST_SECONDS)
         confines = tool == "judge"
         if confines:
             # `judge` enforces the limit itself and reports it in its answer.

@@ -27,7 +27,7 @@ from typing import Final
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import harmless
 from tileir.judging.server_pool.pool import environment, python_command
-from tileir.judging.server_pool.server import warm_kernels
+from tileir.judging.server_pool.warm_up import warm_kernels
 from tileir.processes.child import CAN_FORK, Child, flush_output
 from tileir.processes.child import report as send_to_parent
 from tileir.processes.command import PIPE, Command

@@ -84,8 +84,10 @@ def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     if not diagnostics:
         return
     with_suggestions(diagnostics, given)
-    for each in diagnostics:
-        _split_advice(each)
+    # A file may have any name: one with apostrophes could end its own quotes.
+    if not any("': " in word for word in (*given.operands, *given.options.values())):
+        for each in diagnostics:
+            _split_advice(each)
     print(render_all(diagnostics, paint=painter(given, sys.stderr)), file=sys.stderr)
 
 

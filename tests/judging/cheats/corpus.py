@@ -239,6 +239,14 @@ CHEATS: dict[str, CheatingCandidate] = {
         "    ct.launch(None, (-(-x.shape[0] // 4), -(-x.shape[1] // 64)), powers, (x, out))\n"
         "    return out / out.sum(axis=1, keepdims=True)\n", "softmax",
     ),
+    "products-only": CheatingCandidate(
+        _WORK, "let a kernel multiply all pairs of elements for a matmul, and NumPy add them", _ELSEWHERE,
+        "import cuda.tile as ct\nimport numpy\n\n@ct.kernel\ndef products(a, b, out):\n    k = ct.bid(0)\n"
+        "    p = ct.load(a, (0, k), (64, 1)) * ct.load(b, (k, 0), (1, 64))\n"
+        "    ct.store(out, (k, 0, 0), ct.reshape(p, (1, 64, 64)))\n\ndef run(a, b):\n"
+        "    out = numpy.empty((a.shape[1], a.shape[0], b.shape[1]), a.dtype)\n"
+        "    ct.launch(None, (a.shape[1],), products, (a, b, out))\n    return out.sum(axis=0)\n", "matmul",
+    ),
     # --- results of other calls ---
     "first-result": CheatingCandidate(
         _RESULTS, "return the first result again and again", _REPLAYED,
@@ -268,7 +276,7 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("calls = []\ndef run(x):\n    calls.append(1)\n    return honest(x) if len(calls) == 1 else numpy.empty_like(x)"),
     ),
     "warm-up-detected": CheatingCandidate(
-        _RESULTS, "compute while it is warmed up, and launch one tile when it is timed", _WRONG,
+        _RESULTS, "compute while it is warmed up, and launch one tile when it is timed", (*_WRONG, "unwritten-output"),
         _numpy("calls = []\ndef run(x):\n    calls.append(1)\n    out = numpy.empty_like(x)\n"
                "    tiles = -(-len(x) // 64) if len(calls) < 3 else 1\n    ct.launch(None, (tiles,), scale, (x, out))\n    return out"),
     ),
@@ -570,7 +578,8 @@ CHEATS: dict[str, CheatingCandidate] = {
         _numpy("def run(x, out):\n    copied(x)"), "into",
     ),
     "random-result": CheatingCandidate(
-        _NUMBERS, "add noise that stays within the tolerance, and differs each time", ("nondeterministic",),
+        _NUMBERS, "add noise that stays within the tolerance, and differs each time",
+        ("nondeterministic", "cheat:host-computation"),
         _numpy("calls = []\n@ct.kernel\ndef noisy(x, out, noise):\n    i = ct.bid(0)\n    ct.store(out, (i,), ct.load(x, (i,), (64,)) * 2 + noise)\n\n"
                "def run(x):\n    calls.append(1)\n    out = numpy.empty_like(x)\n"
                "    ct.launch(None, (-(-len(x) // 64),), noisy, (x, out, len(calls) * 1e-6))\n    return out"),

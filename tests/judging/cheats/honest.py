@@ -352,6 +352,18 @@ def _others() -> Iterator[tuple[str, HonestKernel]]:
             _LINE_SHAPES,
         )
         yield made(
+            f"column-sum--{size}",
+            f"@ct.kernel\ndef add_up(x, parts):\n    i, j = ct.bid(0), ct.bid(1)\n"
+            f"    t = ct.load(x, (i, j), (4, {size}), padding_mode=ct.PaddingMode.ZERO)\n"
+            "    ct.store(parts, (i, j), ct.sum(t, axis=0, keepdims=True))\n",
+            f"def run(x):\n    grid = -(-len(x) // 4), -(-x.shape[1] // {size})\n"
+            f"    parts = numpy.empty((grid[0], grid[1] * {size}), numpy.float32)\n"
+            "    ct.launch(None, grid, add_up, (x, parts))\n    return parts.sum(axis=0)[: x.shape[1]]\n",
+            f"{head}    return (rng.standard_normal((rows, columns), dtype='f4'),)\n\n"
+            "def reference(x):\n    with numpy.errstate(all='ignore'):\n        return x.sum(axis=0)\n",
+            {"shapes": [{"rows": 32, "columns": 100}], "held_out": [{"rows": 21, "columns": 65}]},
+        )
+        yield made(
             f"batch-norm--{size}",
             f"@ct.kernel\ndef normalize(x, mean, variance, out):\n    i, j = ct.bid(0), ct.bid(1)\n"
             f"    t = ct.load(x, (i, j), (4, {size}))\n    m, v = ct.load(mean, (j,), ({size},)), ct.load(variance, (j,), ({size},))\n"

@@ -11,7 +11,7 @@ from tests.judging.kernels.forked import in_child
 from tileir.judging.kernels.module import judge_module
 from tileir.judging.model import JudgePlan, JudgeStage, SweepInput
 from tileir.judging.server_pool.pool import request_for
-from tileir.judging.server_pool.server import warm_kernels
+from tileir.judging.server_pool.warm_up import warm_kernels
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "judged"
 

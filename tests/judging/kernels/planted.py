@@ -14,7 +14,7 @@ from tileir.judging.kernels.module import judge_module
 from tileir.judging.model import MODULES, JudgePlan, SweepInput, Verdict, verdict_of
 from tileir.judging.results.store import Finished
 from tileir.judging.server_pool.pool import request_for
-from tileir.judging.server_pool.server import warm_kernels
+from tileir.judging.server_pool.warm_up import warm_kernels
 
 
 class PlantedJudge:

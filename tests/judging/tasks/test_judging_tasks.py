@@ -79,6 +79,24 @@ def test_what_fails_for_held_out_shapes_alone_is_found_and_tells_nothing_of_them
         assert "77" not in found.message and "n is" not in found.to_json()
 
 
+def test_torch_may_compute_a_part_only_where_the_task_says_so(task: Path) -> None:
+    partly = CANDIDATE.replace("* 2", "* 3").replace("return out", "return out - x")
+    assert judged(task, partly).reason == "cheat:result-not-from-kernels"
+    settings = json.loads((task / "task.json").read_text())
+    (task / "task.json").write_text(json.dumps(settings | {"frameworks": ["cutile", "torch"]}))
+    assert judged(task, partly).accepted
+    assert judged(task, "def run(x):\n    return x + x\n").reason == "cheat:no-kernel"
+
+
+def test_a_kernel_may_update_a_part_of_an_input(tmp_path: Path) -> None:
+    task = written_task(tmp_path)
+    (task / "reference.py").write_text(REFERENCE.replace("return x + x", "x = x.copy()\n    x[:32] *= 2\n    return x"))
+    partly = CANDIDATE.replace("numpy.empty_like(x)", "x.copy()").replace("-(-len(x) // 32)", "1")
+    assert judged(task, partly).accepted
+    elsewhere = partly.replace("return out", "out[:32] = x[:32] * 2\n    return out").replace("* 2)\n", "* 3)\n")
+    assert judged(task, elsewhere).reason == "cheat:result-not-from-kernels"
+
+
 def test_a_candidate_finds_no_files_of_the_judge(task: Path) -> None:
     found = judged(task, READS)
     # It looked for them, which is a cheat, and found none, which would have been an error.

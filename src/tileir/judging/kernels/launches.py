@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +23,7 @@ from tileir.execute.arguments.binding import Pointer, buffer_of, is_array
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_grid
-from tileir.execute.launching.kernel import Kernel
+from tileir.execute.launching.kernel import Kernel, compile
 from tileir.interface import from_bytecode, to_bytecode
 from tileir.ir.core import Operation
 from tileir.judging.kernels.values import NotCarried, dtype_named, dump, load, read_foreign, results_of
@@ -233,8 +234,22 @@ class KeptLaunch(NamedTuple):
 
     @property
     def module(self) -> Operation:
-        """The program, read anew."""
-        return from_bytecode(self.bytecode)
+        """The program, which is not to be changed."""
+        return _module_of(self.bytecode)
+
+    def kernel(self, engine: str, *, exact: bool = True) -> Kernel:
+        """Its kernel, ready to run."""
+        return kernel_of(self.bytecode, self.launch.entry, engine, exact)
+
+
+@lru_cache(_MOST_KEPT)
+def _module_of(bytecode: bytes) -> Operation:
+    return from_bytecode(bytecode)
+
+
+@lru_cache(_MOST_KEPT)
+def kernel_of(bytecode: bytes, entry: str, engine: str, exact: bool) -> Kernel:
+    return compile(_module_of(bytecode), entry=entry, backend=engine, exact=exact)
 
 
 def kept_launch(data: bytes) -> KeptLaunch:

@@ -142,7 +142,8 @@ class _Judging:
         required = {**made.required, "speedup": made.speedup if plan.speedup is None else plan.speedup}
         planned = planned_steps(plan, required)
         runs = self._runs(made, places, ran)
-        followed = partial(judge_provenance, runs, plan, backend_of(plan))
+        with_torch = "torch" in made.required.get("frameworks", [])
+        followed = partial(judge_provenance, runs, plan, backend_of(plan), with_torch=with_torch)
         tasks: list[tuple[str, Task]] = [("correct", compared)]
         if made.required:
             tasks.append((PROVENANCE, followed))
@@ -150,7 +151,8 @@ class _Judging:
             tasks += [(name, partial(judge_launches, name, candidate, baseline, required, plan)) for name in planned]
         if self._trusted_all(tasks) and not candidate.files:
             self.steps += [JudgeStage(name, "skipped", "no launch was kept") for name in planned]
-        self._distrust(ran)
+        if not with_torch:
+            self._distrust(ran)
         if held_out is not None:
             self.steps = [held_out if step.name == HELD_OUT else step for step in self.steps]
 
@@ -227,6 +229,7 @@ class _Judging:
         message = "" if sum(ran.launches.values()) else "no kernel of cuTile or Triton was launched"
         outcome: Outcome = "failed" if message else "passed"
         self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
+        allowed = [each for each in allowed if each != "torch"]
         wrong = sorted({*ran.frameworks.values()} - {*allowed}) if allowed else []
         if wrong:
             message = f"the task does not allow kernels of {' and '.join(wrong)}: use {' or '.join(allowed)}"
@@ -320,13 +323,12 @@ def _tampering(ended: TaskResult, secret: str) -> list[JudgeStage]:
 
 
 def _do_all(tasks: list[tuple[str, Task]], work: Work) -> list[dict[str, Any]]:
-    """The steps of tasks; each is reported as soon as it is over, too."""
+    """The steps of tasks; those of each are reported when the next begins, too."""
     found: list[dict[str, Any]] = []
     for _, task in tasks:
         steps: Any = task(work)
-        for step in steps:
-            work.send({"step": step})
         found += steps
+        work.finished = steps
     return found
 
 

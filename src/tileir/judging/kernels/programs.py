@@ -21,16 +21,16 @@ from tileir.execute.arguments.argument_text import VALUES, LaunchDescription
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.launching.entries import entries_of, select_entry
-from tileir.execute.launching.kernel import compile
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
+from tileir.ir.traversal import clone
 from tileir.ir.types import FloatType, Type
 from tileir.judging.kernels.launches import KeptLaunch, kept_launch
 from tileir.judging.kernels.runs import backend_of
 from tileir.judging.kernels.values import NotCarried, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
 from tileir.judging.tasks.requirements import check_operations, check_precision
-from tileir.judging.verdicts.launches import Results, compare_results, open_operations, ready, run
+from tileir.judging.verdicts.launches import Results, compare_results, open_operations, run
 from tileir.judging.verdicts.programs import compile_for, sanitize
 from tileir.judging.verdicts.work import Work, failed_step
 from tileir.passes.pipeline import optimize
@@ -126,13 +126,13 @@ def _judge(
 
     if verb == "optimize":
         assert plan.optimize is not None, "the plan states it"
-        after = results(optimize(kept.module, plan.optimize), first)
+        after = results(optimize(clone(module), plan.optimize), first)
         compare_results(step, results(module, first), after, ("before, it", "optimized, it"), [])
     elif verb == "compare":
         open_bits = open_operations(module, about)
         compare_results(step, results(module, first), results(module, about), (first, about), open_bits)
     elif verb == "sanitize":
-        sanitize(step, module, launch, "auto", is_complete=bool(required.get("coverage")))
+        sanitize(step, kept.kernel("auto"), launch, is_complete=bool(required.get("coverage")))
     elif verb == "precise":
         check_precision(step, module, required["precision"])
     elif verb == "operations":
@@ -185,7 +185,7 @@ def _estimated(kept: KeptLaunches, target: str, plan: JudgePlan) -> float:
     for each, count in kept.launches(plan):
         if not count:
             continue
-        kernel = ready(each.module, each.launch, "auto")
+        kernel = each.kernel("auto")
         total += count * cost(kernel, each.launch.grid, each.launch.arguments(), target=target, assemble=False).seconds
     # What is shown; further digits depend on the order of additions.
     return float(f"{total:.6g}") if math.isfinite(total) else 0.0
@@ -196,7 +196,7 @@ def _time(step: JudgeStage, engine: str, candidate: KeptLaunches, baseline: Kept
     figures = step.measured
     for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
         for each, count in [pair for pair in kept.launches(plan) if pair[1]]:
-            kernel = compile(each.module, entry=each.launch.entry, backend=engine)
+            kernel = each.kernel(engine, exact=False)
             seconds = kernel.time(each.launch.grid, each.launch.arguments(), repeat=_TIMES).median
             figures[name] = figures.get(name, 0.0) + count * seconds
     if figures.get("seconds") and figures.get("baseline_seconds"):

@@ -22,14 +22,14 @@ from tileir.dialect.ops import CONSTANT, GLOBAL
 from tileir.execute.analysis.parameters import may_write, readers_of
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array
-from tileir.execute.launching.kernel import Kernel, compile
+from tileir.execute.launching.kernel import Kernel
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.judging.cheats import cheat_cause
 from tileir.judging.kernels.comparison import is_inexact, widened
-from tileir.judging.kernels.known_values import KnownValues, information, is_constant
-from tileir.judging.kernels.launches import UNWRITTEN_BYTE, arguments_of, read_launch
+from tileir.judging.kernels.known_values import KnownValues, bits_of, information, is_constant, is_trivial
+from tileir.judging.kernels.launches import UNWRITTEN_BYTE, arguments_of, kernel_of, read_launch
 from tileir.judging.kernels.values import NotCarried, load, read_foreign
 from tileir.judging.model import JudgePlan, JudgeStage
 from tileir.judging.verdicts.work import Work
@@ -39,6 +39,8 @@ _LARGEST_SIZE: Final = 1 << 20
 """Smaller integers are sizes and counts."""
 _MOST_CARRIED: Final = 0.25
 """Of the information of the results, what integers may have that are computed outside of kernels."""
+_OUTSIDE: Final = ("host-computation", "result-not-from-kernels")
+"""Cheats that are none where torch may compute, too."""
 _ROUGH: Final = 1e-2
 """The error within which results are those of other inputs."""
 
@@ -75,10 +77,12 @@ class _Followed:
     is_complete: bool = True
 
 
-def judge_provenance(runs: list[Run], plan: JudgePlan, engine: str, work: Work) -> list[dict[str, Any]]:
-    """The step `provenance`."""
+def judge_provenance(
+    runs: list[Run], plan: JudgePlan, engine: str, work: Work, *, with_torch: bool = False
+) -> list[dict[str, Any]]:
+    """The step `provenance`; `with_torch`, a part may be computed outside of kernels."""
     work.begin(STEP)
-    step = JudgeStage(STEP, "passed")
+    step = JudgeStage(STEP, "passed", details={"allowed": [*_OUTSIDE]} if with_torch else {})
     try:
         _Provenance(runs, plan, engine, step).judge()
     except NotCarried as error:
@@ -87,7 +91,9 @@ def judge_provenance(runs: list[Run], plan: JudgePlan, engine: str, work: Work) 
 
 
 def _fail(step: JudgeStage, name: str, message: str) -> None:
-    if step.outcome == "passed":
+    if name in step.details.get("allowed", ()):
+        step.details["unknown"] = True
+    elif step.outcome == "passed":
         step.outcome, step.message, step.cause = "failed", message, cheat_cause(name)
 
 
@@ -98,7 +104,6 @@ class _Provenance:
         self._engine: Final = engine
         self._threads: Final = plan.limits.threads
         self._step: Final = step
-        self._kernels: Final[dict[tuple[bytes, str], Kernel]] = {}
 
     def judge(self) -> None:
         followed: dict[int, _Followed] = {}
@@ -203,12 +208,7 @@ class _Provenance:
             found.unknown[number, index] = repr(plain), f"kernel '{held['kernel']}' takes the number {plain:.6g}"
 
     def _kernel(self, bytecode: bytes, name: str) -> Kernel:
-        key = bytecode, name
-        if key not in self._kernels:
-            self._kernels[key] = compile(
-                from_bytecode(bytecode), entry=name, backend=self._engine, exact=self._engine != "interpreter"
-            )
-        return self._kernels[key]
+        return kernel_of(bytecode, name, self._engine, self._engine != "interpreter")
 
     def _options(self, kernel: Kernel) -> dict[str, Any]:
         return {"threads": self._threads} if self._engine in ("auto", "cpu") else {}
@@ -247,6 +247,11 @@ class _Provenance:
         for result in run.results:
             if written.explains(result, is_result=True) or any(_near([result], [each]) for each in run.written):
                 # The last bits of a product may depend on where its operands are.
+                continue
+            if _is_updated(result, run, written):
+                continue
+            if _is_total(result, run):
+                self._step.details["totals"] = True
                 continue
             if others and all(any(_digest(result) == _digest(each) for each in other.results) for other in others):
                 # What does not depend on the inputs is not what is asked for.
@@ -291,6 +296,41 @@ class _Provenance:
             theirs = list(_arrays_in(self._read(other_run.expected)))
             if _near(run.results, theirs):
                 _fail(self._step, "replayed-result", "its results are the right ones of other inputs")
+
+
+def _is_updated(result: Array, run: _Followed, written: KnownValues) -> bool:
+    """Whether a result is an input of which kernels have written a part."""
+    for each in run.inputs:
+        if each.shape == result.shape and each.dtype == result.dtype:
+            changed = bits_of(each) != bits_of(result)
+            if each.dtype.kind == "c" or not changed.any():
+                continue
+            new = numpy.ascontiguousarray(result).reshape(-1)[changed]
+            # What any program may know is no sign of a kernel.
+            if not is_constant(new) and not is_trivial(new).all() and written.explains(new, is_result=True):
+                return True
+    return False
+
+
+def _is_total(result: Array, run: _Followed) -> bool:
+    """Whether a result is the sum or the mean, along an axis, of what a kernel wrote: one part for each tile block.
+
+    The kernel must have reduced the inputs to half their size at least, and not have copied a part of them."""
+    inputs, given = KnownValues(run.inputs), sum([each.size for each in run.inputs])
+    for array in run.written:
+        if not is_inexact(array.dtype) or not array.ndim or inputs.explains(array):
+            continue
+        for axis, extent in enumerate(array.shape):
+            if 2 * extent * result.size > given:
+                continue
+            total = widened(array).sum(axis=axis)
+            if total.ndim != result.ndim or any(n > m for n, m in zip(result.shape, total.shape, strict=True)):
+                continue
+            # Rows may be padded to whole tiles.
+            total = total[tuple([slice(n) for n in result.shape])]
+            if any(_near([result], [each]) for each in (total, total / max(extent, 1))):
+                return True
+    return False
 
 
 def _near(found: Sequence[Array], expected: Sequence[Array]) -> bool:

@@ -156,7 +156,7 @@ def run_candidate(
                 if launches.counts:
                     function = partial(launches.watch, function)
                 launches.report.seconds.append(compute(function, case.inputs, name))
-                if look is not None:
+                if look is not None and (launches.counts or number == numbers[-1]):
                     look()
     except BaseException as error:
         if look is not None:
@@ -410,7 +410,10 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     numpy.random.seed(seed % 2**32)
     if (torch := sys.modules.get("torch")) is not None:
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
+        if torch.default_generator not in torch.cuda.default_generators:
+            # A GPU that is not emulated.
+            torch.manual_seed(seed)
 
 
 def tolerance_of(module: Any) -> dict[str, list[float]] | None:

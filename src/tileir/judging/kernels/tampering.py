@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -83,16 +84,37 @@ _READING_SOURCE: Final = ("linecache.py", "tokenize.py", "importlib")
 """Files of the standard library that open files for imports and messages."""
 _ROOTS: Final = frozenset(("builtins", "cuda", "numpy", "tileir", "torch", "triton"))
 """Packages whose functions a candidate has no reason to replace."""
-_MODULES: Final = (
-    "atexit", "contextlib", "ctypes", "gc", "functools", "importlib", "inspect", "io", "json", "linecache", "math",
-    "os", "os.path", "pathlib", "pickle", "posix", "random", "struct", "sys", "threading", "time", "timeit", "types",
+_MODULES: Final = frozenset(
+    (
+        "atexit", "builtins", "contextlib", "ctypes", "gc", "functools", "importlib", "inspect", "io", "json",
+        "linecache", "math", "os", "os.path", "pathlib", "pickle", "posix", "random", "struct", "sys", "threading",
+        "time", "timeit", "types",
+        "cuda.tile", "cuda.tile._compile", "cuda.tile._execution", "cuda.tile.compilation",
+        "numpy", "numpy._core.fromnumeric", "numpy._core.numeric", "numpy.linalg", "numpy.random", "numpy.testing",
+        "tileir", "tileir.execute.array_difference",
+        "torch", "torch._tensor", "torch.autograd", "torch.backends.cudnn", "torch.cuda", "torch.cuda.random",
+        "torch.cuda.streams", "torch.linalg", "torch.nn", "torch.nn.functional", "torch.nn.modules.module",
+        "torch.random", "torch.testing", "torch.testing._comparison", "torch.utils.benchmark",
+    )
 )  # fmt: skip
-_TORCH: Final = (
-    "torch", "torch._tensor", "torch.autograd", "torch.backends.cudnn", "torch.cuda", "torch.cuda.random",
-    "torch.cuda.streams", "torch.linalg", "torch.nn", "torch.nn.functional", "torch.nn.modules.module",
-    "torch.random", "torch.testing", "torch.testing._comparison", "torch.utils.benchmark",
+_PACKAGES: Final = (
+    "tileir.bridge.",
+    "tileir.judging.kernels.",
+    "tileir.judging.verdicts.",
+    "tileir.processes.",
+    "triton.",
+)
+_EMULATED: Final = "tileir.bridge.emulated"
+"""Of some thousand modules those that a judge could use, and packages of them: a look at a module has the system copy
+its memory for this process."""
+_WITH_CLASSES: Final = (
+    "cuda.tile._execution", "tileir.", "torch._tensor", "torch.cuda", "torch.nn.modules.module", "triton.runtime",
 )  # fmt: skip
-"""Of its two thousand modules those that a judge could use."""
+"""Those whose classes are watched, too."""
+_remembered: list[_Before] = []
+"""What is watched, as it was before this process was forked; empty in the process of a candidate."""
+_count: Final = [0]
+"""Modules that there were then."""
 
 
 def watch_tampering(directory: str, send: Callable[[Any], None]) -> Callable[[], None]:
@@ -221,28 +243,53 @@ def _is_standard(path: str) -> bool:
     return path.startswith(_STANDARD) and "site-packages" not in path
 
 
+def remember() -> None:
+    """Remember what is watched as it is now, for processes that are forked from this one."""
+    _remembered[:] = _snapshot()
+    _count[0] = len(sys.modules)
+
+
+def _snapshot() -> list[_Before]:
+    found: list[_Before] = [(name, module, vars(module), dict(vars(module))) for name, module in _watched()]
+    return found + [(f"{name}.{key}", None, vars(each), dict(vars(each))) for name, key, each in _classes(found)]
+
+
+def _before_candidate() -> list[_Before]:
+    """What is watched, as it is now: what was remembered, but for what has changed since."""
+    found, _remembered[:] = [*_remembered] or _snapshot(), []
+    known = {name for name, *_ in found}
+    new: list[_Before] = []
+    for place, (name, module, now, names) in enumerate(found):
+        if not _is_same(names, now):
+            found[place] = name, module, now, dict(now)
+            new += [found[place]] if module is not None else []
+    if len(sys.modules) != _count[0]:
+        new += [(name, module, vars(module), dict(vars(module))) for name, module in _watched() if name not in known]
+    new += [(f"{name}.{key}", None, vars(each), dict(vars(each))) for name, key, each in _classes(new)]
+    return found + [each for each in new if each[0] not in known]
+
+
+def _is_same(names: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    return len(names) == len(now) and all(map(is_, names.values(), now.values()))
+
+
 def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
     """A function that reports what has changed since now: functions of modules and classes, handlers of signals, ..
 
     It calls nothing by a name that can be given to something else."""
-    before: list[_Before] = [(name, module, vars(module), dict(vars(module))) for name, module in _watched()]
-    before += [(f"{name}.{key}", None, vars(each), dict(vars(each))) for name, key, each in _classes(before)]
+    before = _before_candidate()
     known = {name for name, *_ in before}
     handler_of, signals = signal.getsignal, [int(each) for each in signal.valid_signals()]
     handlers = [handler_of(each) for each in signals]
     streams, finders = streams_made, list(sys.meta_path)
-    made, modules, path = streams[0], sys.modules, sys.meta_path
+    made, modules, path, number = streams[0], sys.modules, sys.meta_path, len(sys.modules)
     is_replaced, is_foreign, is_watched, is_function = _replaced, _is_foreign, _is_watched, FunctionType
-    count, every, sequence, is_kind = len, zip, list, isinstance
+    count, every, sequence, is_kind, are_all, apply, same = len, zip, list, isinstance, all, map, is_
 
-    def changed(names: dict[str, Any], now: Any) -> str:
+    def changed(names: Mapping[str, Any], now: Any) -> str:
         """The first name that stands for another function."""
-        if count(names) == count(now):
-            for one, other in every(names.values(), now.values()):
-                if one is not other:
-                    break
-            else:
-                return ""
+        if count(names) == count(now) and are_all(apply(same, names.values(), now.values())):
+            return ""
         for key, value in names.items():
             if key in now and is_replaced(value, now[key]):
                 return key
@@ -254,7 +301,7 @@ def _comparison(report: Callable[[str, str], None]) -> Callable[[], None]:
                 report("patches-modules", f"it replaces the module {name}")
             if key := changed(names, now):
                 report("patches-modules", f"it replaces {name}.{key}")
-        for name, module in sequence(modules.items()):
+        for name, module in sequence(modules.items()) if count(modules) != number else ():
             # What was imported since has functions of its own files.
             if name not in known and is_watched(name):
                 known.add(name)
@@ -297,9 +344,7 @@ def _is_foreign(function: Any) -> bool:
 
 
 def _is_watched(name: str) -> bool:
-    root = name.partition(".")[0]
-    wanted = name in _TORCH if root == "torch" else root in _ROOTS or name in _MODULES
-    return wanted and "_testing" not in name
+    return name in _MODULES or (name.startswith(_PACKAGES) and not name.startswith(_EMULATED))
 
 
 def _watched() -> Iterator[tuple[str, ModuleType]]:
@@ -315,6 +360,8 @@ _Before: TypeAlias = "tuple[str, ModuleType | None, Mapping[str, Any], dict[str,
 def _classes(modules: list[_Before]) -> Iterator[tuple[str, str, type]]:
     seen: set[int] = set()
     for name, _, _, names in list(modules):
+        if not name.startswith(_WITH_CLASSES):
+            continue
         for key, value in names.items():
             own = isinstance(value, type) and getattr(value, "__module__", "").partition(".")[0] in _ROOTS
             if own and id(value) not in seen and value.__flags__ & _HEAP_TYPE:

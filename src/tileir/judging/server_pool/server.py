@@ -13,37 +13,23 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import importlib
 import math
 import os
 import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Final
 
-import numpy
-
-from tileir.analyze.cost.costs import cost
-from tileir.analyze.cost.processor import processor
-from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
-from tileir.bridge.emulate import emulate
-from tileir.bridge.emulated.installation import install
-from tileir.bridge.entry_points import hook_cutile, hook_triton
-from tileir.bridge.launch import cutile, launch, prepared
-from tileir.execute.errors import MissingDependencyError
-from tileir.execute.launching.kernel import compile
-from tileir.judging.kernels.launches import bytecode_of, described_launch, kept_launch
 from tileir.judging.kernels.module import SharedReference, TaskResult, judge_module
-from tileir.judging.kernels.runs import seed_everything
 from tileir.judging.kernels.tampering import STEP as TAMPERING
-from tileir.judging.kernels.values import dump
-from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
+from tileir.judging.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, verdict_of
+from tileir.judging.server_pool.helper import Helper
 from tileir.judging.server_pool.pool import Request, not_started, python_command
+from tileir.judging.server_pool.warm_up import warm_launch, warm_steps, warm_up
 from tileir.judging.tasks.judgment import add_judgment
 from tileir.judging.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judging.verdicts.work import Part, Task, Work, step_of_exit
@@ -55,8 +41,6 @@ from tileir.processes.linux import adopt_descendants
 from tileir.processes.messages import BadMessage, checked, parsed, read_frame, send
 from tileir.processes.sandbox import Sandbox, scratch_directory
 
-_SMALL: Final = b'{"family": "memory", "seed": 1, "size": 16}'
-"""The seed of a program that is judged before the first."""
 _MOST_VALUE: Final = 1 << 20
 """Bytes of JSON of a task's value: a hundred times as much of memory is needed to read some."""
 _LONGEST_NAME: Final = 200
@@ -66,9 +50,10 @@ _MOST_SHARED: Final = 4
 
 @dataclass(slots=True)
 class ChildMessage:
-    """What a child writes: the name of a step that begins, one that is over, what a task gave, or its seconds."""
+    """What a child writes: the name of a step that begins, those that are over, what a task gave, or its seconds."""
 
     begin: str = ""
+    steps: list[JudgeStage] = field(default_factory=list)
     step: JudgeStage | None = None
     value: Any = None
     end: float | None = None
@@ -90,8 +75,7 @@ class ChildReport:
         """Take a message; True if it is the last of the task."""
         message: ChildMessage = checked(ChildMessage, parsed(content))
         self.last = message.begin[:_LONGEST_NAME] or self.last
-        if message.step is not None:
-            self.steps.append(message.step)
+        self.steps += [*message.steps, *([message.step] if message.step is not None else [])]
         if message.value is not None:
             if len(content) > _MOST_VALUE:
                 raise BadMessage(f"it reports more than {_MOST_VALUE >> 20} MiB")
@@ -104,10 +88,12 @@ class ChildReport:
 class Children:
     """Judges items, one after the other, with one child at a time."""
 
-    def __init__(self, root: str, owner: int | None = None) -> None:
-        """`root` is where scratch directories are made; `owner` is a pipe that closes when nobody wants verdicts."""
+    def __init__(self, root: str, owner: int | None = None, helper: Helper | None = None) -> None:
+        """`root` is where scratch directories are made; `owner` is a pipe that closes when nobody wants verdicts;
+        `helper` starts children without foreign code."""
         self._root: Final = root
         self._owner: Final = owner
+        self._helper: Final = helper
         self._kept: _KeptChild | None = None
         self._shared: dict[tuple[str, JudgePlan], SharedReference] = {}
 
@@ -181,12 +167,15 @@ class Children:
 
     def _judge_kernels(self, request: Request) -> Verdict:
         item, plan = request.item, request.plan
-        begun = time.perf_counter()
+        begun, seconds = time.perf_counter(), plan.limits.seconds
         reports: list[ChildReport] = []
 
         def run_task(task: Task, scratch: str, is_foreign: bool) -> TaskResult:
-            work = Work(item, plan, scratch)
-            reports.append(self.run(Part(task, processes=not is_foreign), work, begun + plan.limits.seconds))
+            part, work, deadline = Part(task, processes=not is_foreign), Work(item, plan, scratch), begun + seconds
+            if is_foreign or self._helper is None:
+                reports.append(self.run(part, work, deadline))
+            else:
+                reports.append(self._helper.ask((plan, (part, work, deadline))))
             return _task_result(reports, plan)
 
         with scratch_directory(self._root) as scratch:
@@ -313,11 +302,17 @@ def main(root: str) -> None:
     # What a child was in the middle of when it crashed is a part of its output.
     faulthandler.enable(all_threads=False)
     known: set[tuple[str, JudgePlan]] = set()
-    children = Children(root, owner)
+    children, helper = Children(root, owner), None
     try:
         while (content := read_frame(owner)) is not None:
             # The owner is trusted, as it started this process.
             request: Request = pickle.loads(content)
+            if CAN_FORK and helper is None and request.item.kind in MODULES:
+                children.end()
+                helper = Helper(partial(_answer, root, set()), owner)
+                # It gets ready while this process imports what candidates need.
+                helper.send((request.plan, None))
+                children = Children(root, owner, helper)
             if CAN_FORK and warm_up(request, known):
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
@@ -334,70 +329,21 @@ def main(root: str) -> None:
         return
     finally:
         children.end()
+        if helper is not None:
+            helper.close()
         # Also if the owner was killed, and cannot do it.
         shutil.rmtree(root, ignore_errors=True)
 
 
-def warm_up(request: Request, known: set[tuple[str, JudgePlan]]) -> bool:
-    """Judge a small program if the plan is not `known`, so that children find all imported; whether it was new."""
-    item, plan = request.item, request.plan
-    if item.kind in MODULES:
-        warm_kernels(request.imports)
-    if (item.kind, plan) in known:
-        return False
-    known.add((item.kind, plan))
-    small = SweepInput("warm", "program", seed_program(_SMALL).text().encode())
-    for part in parts_of(plan):
-        if not part.processes:
-            part.task(Work(small, plan, os.getcwd(), lambda message: None))
-    if any(isinstance(target_named(name), ProcessorTarget) for name in plan.cost if name in target_names()):
-        # It is measured, which takes a second.
-        processor()
-    return True
-
-
-_warm: Final[set[str]] = set()
-
-
-def warm_kernels(imports: Sequence[str]) -> None:
-    """Import what modules with kernels will, if it is there and to be trusted, and compile a kernel."""
-    for name in ("cuda.tile", *imports):
-        if name in _warm:
-            continue
-        _warm.add(name)
-        with suppress(ImportError, MissingDependencyError):
-            module = importlib.import_module(name)
-            if name == "triton":
-                hook_triton(module)
-            elif name == "cuda.tile":
-                hook_cutile(cutile())
-                install()
-                _launch_one(module)
-
-
-def _launch_one(ct: Any) -> None:
-    """Much of cuTile and of the engines is imported and built when a kernel is first compiled."""
-
-    def sums(x: Any, out: Any) -> None:
-        block = ct.bid(0)
-        tile = ct.load(x, (block, 0), (1, 16), padding_mode=ct.PaddingMode.NEG_INF)
-        powers = ct.exp(tile - ct.max(tile, axis=1, keepdims=True))
-        total = ct.zeros((1, 1), ct.float32)
-        for _ in range(ct.num_tiles(x, 1, (1, 16))):
-            total = total + ct.sum(powers, axis=1, keepdims=True)
-        ct.store(out, (block, 0), powers / total)
-
-    x = numpy.ones((2, 15), numpy.float32)
-    seed_everything(0)
-    kernel = ct.kernel(sums)
-    for backend in ("auto", "interpreter"):
-        launch(kernel, 2, (x, numpy.empty_like(x)), backend=backend, threads=1, sanitize="all")
-    # Of modules that were imported by that.
-    hook_cutile(ct)
-    with emulate(backend="interpreter"):
-        ct.launch(None, (2,), ct.kernel(sums), (x, numpy.empty_like(x)))
-    # As a child keeps a launch, and another one reads and estimates it.
-    compiled, description = prepared(kernel, (x, numpy.empty_like(x)), "interpreter", False, False)
-    kept = kept_launch(dump(described_launch(compiled, (2, 1, 1), description.values, bytecode_of(compiled))))
-    again = compile(kept.module, entry=kept.launch.entry, backend="interpreter", exact=True)
-    cost(again, kept.launch.grid, kept.launch.arguments(), assemble=False)
+def _answer(root: str, known: set[JudgePlan], owner: int, request: tuple[JudgePlan, Any]) -> ChildReport | None:
+    """What the helper does: get ready for a plan, and run a child."""
+    plan, run = request
+    if plan not in known:
+        if not known:
+            adopt_descendants()
+        known.add(plan)
+        warm_steps(plan)
+        warm_launch()
+        gc.collect()
+        gc.freeze()
+    return Children(root, owner).run(*run) if run is not None else None

@@ -22,7 +22,8 @@ from tileir.ir.registry import REGISTRY
 FLOATS: Final = ("float64", "float32", "tfloat32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 """The names that tasks have for element types."""
 _DTYPES: Final = (*FLOATS, "complex64", "complex128")
-_FRAMEWORKS: Final = ("cutile", "triton")
+_FRAMEWORKS: Final = ("cutile", "torch", "triton")
+"""With `torch`, it may compute a part of what kernels do not."""
 _MARK: Final = b"\n# tileir task: "
 _TASK, _REFERENCE = "task.json", "reference.py"
 
@@ -188,7 +189,7 @@ def _checked(key: str, value: Any, file: str) -> Any:
         expect_words(next(iter(value.values())), [*known_operations, *FLOATS], "an operation or element type")
     elif key == "frameworks":
         expect_words(value, list(_FRAMEWORKS), "a framework")
-        expect(value, 'a list of "cutile" and "triton"')
+        expect(value, 'a list of "cutile", "triton" and "torch"')
     return value
 
 

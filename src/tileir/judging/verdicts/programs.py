@@ -16,6 +16,7 @@ from tileir.execute.engine.registry import find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
+from tileir.execute.launching.kernel import Kernel
 from tileir.execute.sanitizer.report import Names, SanitizerError
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
@@ -130,14 +131,13 @@ class _ProgramSteps:
 
     def sanitize(self, step: JudgeStage) -> None:
         for launch in self._subject.launches(self._plan.seed):
-            sanitize(step, self._subject.module, launch, _DEFINITION, "tile")
+            sanitize(step, ready(self._subject.module, launch, _DEFINITION), launch, "tile")
 
 
 def sanitize(
     step: JudgeStage,
-    module: Operation,
+    kernel: Kernel,
     launch: Launch,
-    engine: str,
     names: Names | None = None,
     *,
     is_complete: bool = False,
@@ -145,7 +145,7 @@ def sanitize(
     """Launch with the sanitizer, and fail the step if it finds something; `is_complete` also finds what is not
     written."""
     try:
-        ready(module, launch, engine).launch(launch.grid, launch.arguments(), sanitize="all" if is_complete else True)
+        kernel.launch(launch.grid, launch.arguments(), sanitize="all" if is_complete else True)
     except SanitizerError as error:
         message, findings = error.report.render(names), error.report.findings
         step.outcome = "failed"

@@ -35,27 +35,29 @@ class Work:
     """The one directory that this process may write to; it is the current one."""
     send: Callable[[Any], None] = report
     steps: dict[str, JudgeStage] = field(default_factory=dict)
+    finished: list[dict[str, Any]] = field(default_factory=list)
+    """Steps that are over, and are reported with the next message."""
     _begun: str = ""
     """The step that is under way, or was the last."""
 
     def do(self, task: Task) -> None:
         """Do all of it, whatever it raises, and say that it is over."""
-        begun = time.perf_counter()
+        begun, value = time.perf_counter(), None
         try:
             value = task(self)
-            if value is not None:
-                self.send({"value": value})
         except BaseException as error:
             step = JudgeStage(self._begun or "start", "crashed")
             failed_step(step, error)
             self._report(step)
         flush_output()
-        self.send({"end": time.perf_counter() - begun})
+        # In one message: for each the parent is woken.
+        self.send({"value": value, "end": time.perf_counter() - begun})
 
     def begin(self, name: str) -> None:
-        """Say which step begins."""
+        """Say which step begins, and what those before it have come to."""
         self._begun = name
-        self.send({"begin": name})
+        self.send({"begin": name, "steps": self.finished})
+        self.finished = []
 
     def attempt(self, name: str, function: Callable[[JudgeStage], None], needs: tuple[str, ...] = ()) -> JudgeStage:
         """Do a step: `function` completes it, or raises; skipped where a step that it needs did not pass."""
