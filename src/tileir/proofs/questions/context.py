@@ -44,7 +44,7 @@ class Context:
         if goal is terms.TRUE:
             return Claim(question, operation, other, "proved")
         wrong = [*facts, terms.negation(goal)]
-        result, _ = self.solver.check(wrong, seconds)
+        result = self.solver.check(wrong, seconds)
         if result == PROVED:
             return Claim(question, operation, other, "proved")
         unfollowed = self.unfollowed(*wrong)
@@ -56,7 +56,7 @@ class Context:
 
     def allows(self, fact: Term) -> bool:
         """Whether a launch of the contract may have a property; that it has not must be proved."""
-        return self.solver.check([fact], 2.0)[0] != PROVED
+        return self.solver.check([fact], 2.0) != PROVED
 
     def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
         """The values in terms that have no meaning there."""
@@ -76,8 +76,8 @@ class Context:
         numbers = [term for term in dict.fromkeys(numbers) if not str(term.data[0]).startswith("&")]
 
         def proposed(*more: Term) -> Candidate | None:
-            result, model = asked.check([*wrong, *exact, *self.contract.apart, *more], 2.0)
-            return self._candidate(model, wrong) if model is not None and result == REFUTED else None
+            model = asked.model([*wrong, *exact, *self.contract.apart, *more], 2.0)
+            return self._candidate(model, wrong) if model is not None else None
 
         def propose() -> Iterator[Candidate]:
             seen = set()

@@ -249,7 +249,7 @@ def _are_as_many(context: Context, access: Access, claims: Sequence[Claim]) -> b
         blocks = terms.mul(blocks, count)
     for count in access.view.space:
         tiles = terms.mul(tiles, count)
-    return blocks is tiles or context.solver.check([terms.negation(terms.equal(blocks, tiles))], 1.0)[0] == PROVED
+    return blocks is tiles or context.solver.check([terms.negation(terms.equal(blocks, tiles))], 1.0) == PROVED
 
 
 def _is_proved(question: str, access: Access, claims: Sequence[Claim]) -> bool:
@@ -281,7 +281,7 @@ def _goes_over(context: Context, access: Access) -> bool:
     alike = [terms.equal(index, primed(index)) for index in indices]
     differ = terms.negation(terms.equal(counter, primed(counter)))
     meeting = staged(context, [*facts, *[primed(fact) for fact in facts], *alike, differ])
-    if solver.check(meeting, 3.0)[0] != PROVED:
+    if solver.check(meeting, 3.0) != PROVED:
         return False
     tiles = ONE
     for count in access.view.space:

@@ -79,10 +79,10 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
         several = [terms.at_least(each, terms.number(2)) for each in tensor.shape if terms.constant(each) is None]
         if any(context.contract.is_free(stride) for stride in tensor.strides):
-            is_excluded = solver.check([*several, apart], 1.0)[0] == PROVED
-            result = REFUTED if is_excluded and solver.check(several, 1.0)[0] == REFUTED else PROVED
+            is_excluded = solver.check([*several, apart], 1.0) == PROVED
+            result = REFUTED if is_excluded and solver.check(several, 1.0) == REFUTED else PROVED
         else:
-            result = solver.check([terms.negation(apart), *small], 1.0)[0]
+            result = solver.check([terms.negation(apart), *small], 1.0)
         if result == PROVED:
             context.contract.note(no_overlap(access.array), "inferred")
             context.contract.apart.append(apart)
@@ -179,10 +179,10 @@ def _meeting(
     facts = [*where, *other_where, *same, *differ]
     # A mask of a view is where its box is cut off: what meets also meets without it, in simpler terms.
     facts += [each for each, access in ((mask, first), (other_mask, second)) if access.view is None]
-    if solver.check(facts, _QUICK)[0] == PROVED:
+    if solver.check(facts, _QUICK) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
     more = staged(context, facts)
-    if solver.check(more, 3.0)[0] == PROVED:
+    if solver.check(more, 3.0) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
     if locks is not None and locks.exclude(solver, first, second, more):
         context.contract.note("the locks are free when the kernel starts", "inferred")
