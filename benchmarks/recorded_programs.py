@@ -4,7 +4,7 @@
 
 CHECKOUT is one of cutile-python (its samples and two of its tests) or of TileGym (the tests of its operators).
 FOLDER gets a bytecode file for each structure of a program: two that differ only in types, sizes and constants are one.
-A launch returns at once, and operations of torch on large tensors return zeros without computing, so what scripts and
+A launch returns at once, and operations of torch on large tensors return whatever is in memory, so what scripts and
 tests say about results means nothing.
 """
 
@@ -87,7 +87,7 @@ class NoArithmetic(TorchDispatchMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         if not all(isinstance(each, torch.Tensor) and each.is_floating_point() for each in tree_leaves(found)):
             return func(*args, **kwargs)
-        return tree_map(lambda each: torch.zeros_like(each, device="cpu"), found)
+        return tree_map(lambda each: torch.empty_like(each, device="cpu"), found)
 
 
 def _is_large(value: object) -> bool:

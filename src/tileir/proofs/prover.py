@@ -32,6 +32,8 @@ from tileir.proofs.report import Answer, Proof
 SECONDS: Final = 30.0
 """The time limit for a kernel."""
 _GUESSED: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
+_MOST_SETTLED: Final = 2
+"""Claims of a question for which the assumption is looked for that would settle them."""
 _SHARE: Final = 0.7
 """Of the time, for proofs; the rest is for launches."""
 
@@ -155,14 +157,15 @@ def prove_entry(
         if claim.question == "coverage" and claim.verdict == "refutable" and claim.operation in guessed:
             claim.verdict, claim.reason = "unknown", _GUESSED
     confirmer = Confirmer(entry)
-    # The proofs have a share of the processor, so that answers do not depend on what else the machine does.
-    until = max(begin + seconds, time.monotonic() + seconds * (1 - _SHARE))
+    until = begin + 0.95 * seconds
     for number, question in enumerate(QUESTIONS):
         about = [claim for claim in found if claim.question == question]
         # What one question leaves is for the others.
         left = max(until - time.monotonic(), 0.0) / (len(QUESTIONS) - number)
-        proof.answers[question] = _answer(question, about, confirmer, time.monotonic() + left)
-        proof.answers[question].names = names
+        answer = proof.answers[question] = _answer(question, about, confirmer, time.monotonic() + left)
+        answer.names = names
+        for claim in answer.open_claims[:_MOST_SETTLED]:
+            claim.settled_by = claim.settled_by or _named(claim.settle(), names)
     proof.seconds = time.monotonic() - begin
     return proof
 
@@ -201,7 +204,7 @@ def _answer(question: str, about: list[Claim], confirmer: Confirmer, deadline: f
         result = confirmer.confirm(claim, deadline - time.monotonic())
         if isinstance(result, Confirmation):
             answer.verdict, answer.launch, answer.finding = "refuted", result.launch, result.finding
-            answer.sanitize = result.sanitize
+            answer.sanitize, answer.refuting = result.sanitize, claim
             return answer
         claim.verdict, claim.reason = "unknown", result
     if any(claim.verdict != "proved" for claim in about):

@@ -65,8 +65,24 @@ class Answer:
     sanitize: str = field(default="errors", repr=False)
     """How `tileir run --sanitize` finds the same; empty where the interpreter does without a sanitizer."""
 
+    refuting: Claim | None = field(default=None, repr=False)
+    """The claim that is refuted."""
+
     names: Sequence[str] = field(default=(), repr=False)
     """Those of the kernel's parameters in the script that it is from."""
+
+    @property
+    def open_claims(self) -> list[Claim]:
+        """What refutes the question, or leaves it open."""
+        if self.refuting is not None:
+            return [self.refuting]
+        return [claim for claim in self.claims if claim.verdict != "proved"]
+
+    @property
+    def excluded_by(self) -> str:
+        """The option that excludes the launch which refutes the question; empty if none was found."""
+        settled_by = self.refuting.settled_by if self.refuting is not None else ""
+        return f"--assume {shlex.quote(settled_by)}" if settled_by else ""
 
     @property
     def instance(self) -> str:
@@ -121,6 +137,7 @@ class Answer:
             finding = self.finding.worded()
             found["launch"] = {"grid": list(self.launch.grid), "arguments": list(self.launch.arguments)}
             found["instance"], found["command"] = self.instance, self.command(run)
+            found["excluded_by"] = self.excluded_by
             found["finding"] = {
                 "kind": finding.kind,
                 "title": finding.title,
@@ -177,6 +194,8 @@ class Proof:
         for answer in self.refuted:
             assert answer.finding is not None
             lines += ["", answer.finding.render(), f"{_MARGIN}= repeat: {answer.command(run)}"]
+            if answer.excluded_by:
+                lines.append(f"{_MARGIN}= if callers guarantee it: {answer.excluded_by}")
         return "\n".join(lines)
 
     def to_dict(self, run: str = RUN) -> dict[str, Any]:
@@ -195,6 +214,8 @@ class Proof:
             (diagnostic,) = SanitizerError(report).diagnostics
             diagnostic.message = f"{diagnostic.message}, {answer.instance}"
             diagnostic.notes.append(note(f"repeat: {answer.command(run)}", UNKNOWN))
+            if answer.excluded_by:
+                diagnostic.notes.append(note(f"if callers guarantee it: {answer.excluded_by}", UNKNOWN))
             found.append((f"prove-{answer.question}", diagnostic))
         return found
 

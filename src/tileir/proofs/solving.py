@@ -21,6 +21,8 @@ _QUICK: Final = 0.2
 """Seconds for a question that only makes terms simpler."""
 _STEPS: Final = 2_000_000
 """What z3 does at least in a second, in its own unit: answers should not depend on what else the machine does."""
+_WAIT: Final = 1.2
+"""How much longer than its time a solver works on a busy machine."""
 
 
 def z3_module() -> Any:
@@ -60,8 +62,9 @@ class Solver:
         """`promises` returns facts that hold wherever a term occurs."""
         self.hypotheses: list[Term] = list(hypotheses)
         self._promises: Callable[[Term], Iterable[Term]] = promises
-        # Of this thread: answers should not depend on what else the machine does.
+        # Of this thread: answers should not depend on what else the machine does, unless that is very much.
         self._end: float = time.thread_time() + seconds
+        self._until: float = time.monotonic() + _WAIT * seconds
         self._translation: _Translation = _Translation()
         self._sizes: dict[Term, Term] = {fact: size for fact in self.hypotheses if (size := _least_size(fact))}
         self._simple: dict[tuple[Term, frozenset[Term]], Term] = {}
@@ -71,7 +74,7 @@ class Solver:
 
     @property
     def left(self) -> float:
-        return self._end - time.thread_time()
+        return min(self._end - time.thread_time(), self._until - time.monotonic())
 
     # --- questions ---
 
@@ -112,7 +115,7 @@ class Solver:
         translation = self._translation
         solver = translation.z3.Solver()
         solver.set("rlimit", int(seconds * _STEPS))
-        solver.set("timeout", int(seconds * 10_000) + 1)
+        solver.set("timeout", int(1000 * min(10 * seconds, max(self._until - time.monotonic(), 0.0))) + 1)
         solver.add(*translation.all_of([*facts, *quotient_bounds(facts)]))
         result = solver.check()
         is_proved, is_refuted = result == translation.z3.unsat, result == translation.z3.sat

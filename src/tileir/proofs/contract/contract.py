@@ -63,6 +63,7 @@ class Contract:
     """What is stated about every element of an array, with `stated.EVERY` as its position."""
     grid: tuple[Term, ...] = ()
     """The number of tile blocks along each axis: a rule, or the variable of the axis where there is none."""
+    is_grid_inferred: bool = False
 
     def assume(self, fact: Term, text: str, source: Source) -> None:
         if fact is not terms.TRUE:
@@ -141,6 +142,9 @@ def contract_of(
     for text in equalities:
         contract.note(text, "inferred")
     uses = contract.uses
+    for extent in dict.fromkeys(uses.extents()):
+        if not is_local(extent):
+            contract.assume(terms.at_least(extent, ONE), f"{terms.text(extent)} >= 1", "inferred")
     _add_grid(contract, uses, grid, names)
     for fact, text in uses.constant_indices():
         contract.assume(fact, text, "inferred")
@@ -365,6 +369,7 @@ def _add_grid(contract: Contract, uses: Uses, rules: Sequence[str] | None, names
                 terms.equal(elements.grid[axis], rule), f"grid.{_AXES[axis]} == {terms.text(rule)}", "inferred"
             )
             grid[axis] = rule
+            contract.is_grid_inferred |= rule is not ONE
     contract.grid = tuple(grid)
     for block, count in zip(elements.block, elements.grid, strict=True):
         contract.hypotheses.append(terms.less(block, count))

@@ -86,6 +86,24 @@ class Uses:
                     return terms.scale(quotient.arguments[0], -1), step
         return (key, 1) if key.operation == "number" or (key.operation == "variable" and not is_local(key)) else None
 
+    def extents(self) -> Iterator[Term]:
+        """Parameters that the indices of pointers stay below."""
+        for access in self._accesses:
+            for dimension in self._dimensions[access] if access.view is None else ():
+                if dimension.extent.operation == "variable":
+                    yield dimension.extent
+
+    def all_extents(self) -> Iterator[Term]:
+        """What the indices of views and pointers stay below."""
+        for access in self._accesses:
+            yield from [dimension.extent for dimension in self._dimensions[access]]
+
+    def indexed_by_block(self, access: Access) -> Iterator[Term]:
+        """The extents that an access goes over by the ids of tile blocks."""
+        for dimension in self._dimensions[access]:
+            if any(part in self._elements.block for part in terms.variables(dimension.index)):
+                yield dimension.extent
+
     def constant_indices(self) -> Iterator[tuple[Term, str]]:
         """Extents that have the tiles of constant indices other than 0, and of remainders and their quotients:
         `block % 16 // 4` is 3 at most."""
@@ -209,7 +227,7 @@ class Uses:
                 return []
             factor = _factor(dimension.index, block)
             if factor is None:
-                counts.append(dimension.count)
+                counts.append(_count_of_rows(dimension, block) or dimension.count)
                 continue
             if factor <= 0:
                 return []
@@ -372,6 +390,26 @@ def _factor(index: Term, block: Term) -> int | None:
         elif any(block in terms.variables(atom) for atom in monomial):
             return None
     return found
+
+
+def _count_of_rows(dimension: Dimension, block: Term) -> Term | None:
+    """The number of blocks whose elements go over rows one after the other, `p // n * stride + p % n` for `p` that is
+    `block*tile + lane`; None for other indices.  With a stride of 0 there is one row."""
+    parts = {atom: factor for atoms, factor in terms.polynomial(dimension.index) for atom in atoms if len(atoms) == 1}
+    columns = [atom for atom, factor in parts.items() if atom.operation == "modulo" and factor == 1]
+    rest = [atom for atom in parts if atom not in columns]
+    if len(columns) != 1 or len(rest) > 1 or len(terms.polynomial(dimension.index)) != len(parts):
+        return None
+    position, width = columns[0].arguments
+    tile, length = _factor(position, block), terms.constant(width)
+    if not tile or tile < 0 or not length or length < 0 or dimension.step != 1:
+        return None
+    if not rest:
+        return terms.number(-(-length // tile))
+    if rest[0] is not terms.floor_div(position, width) or parts[rest[0]] < length:
+        return None
+    rows = terms.ceil_div(dimension.extent, terms.number(parts[rest[0]]))
+    return terms.ceil_div(terms.scale(rows, length), terms.number(tile))
 
 
 def strided(offset: Term, size: int) -> dict[Term, Term] | None:

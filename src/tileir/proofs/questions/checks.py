@@ -100,7 +100,11 @@ def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
     if term in elements.parameters.values() and is_on_every_path(operation):
         return
     fact = promised(operation, term) if term is not None and term.sort == terms.INTEGER else None
-    if fact is None:
+    if fact is not None and term is not None and elements.is_input(term):
+        name = elements.name(value)
+        text = terms.text(terms.substitute(fact, {term: terms.variable(name)}))
+        context.contract.note(f"{text}, where '{name}' is loaded at {elements.line(operation)}", "assume")
+    elif fact is None:
         yield Claim("asserts", operation, None, "unknown", "this kind of assumption is not modeled")
     elif fact is not terms.TRUE:
         # Without what the operation itself promises.

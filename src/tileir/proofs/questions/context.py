@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.core import Operation
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.proofs.contract.contract import Contract
+from tileir.proofs.questions.settling import settling
 from tileir.proofs.records import Candidate, Claim, Memory
 from tileir.proofs.solving import PROVED, REFUTED, Model, Solver
 from tileir.proofs.symbolic import terms
@@ -49,10 +51,12 @@ class Context:
             return Claim(question, operation, other, "proved")
         unfollowed = self.unfollowed(*wrong)
         reason = "; ".join(dict.fromkeys([f"{each.why} at {Elements.line(each.operation)}" for each in unfollowed]))
+        claim = Claim(question, operation, other, settle=partial(settling, self.contract, self.solver, wrong))
+        claim.reason = reason or why or f"not settled: {terms.text(goal)}"
         if result == REFUTED:
-            reason = reason or why or f"not for all launches: {terms.text(goal)}"
-            return Claim(question, operation, other, "refutable", reason, "", self.candidates(wrong))
-        return Claim(question, operation, other, "unknown", reason or why or f"not settled: {terms.text(goal)}")
+            claim.verdict, claim.candidates = "refutable", self.candidates(wrong)
+            claim.reason = reason or why or f"not for all launches: {terms.text(goal)}"
+        return claim
 
     def allows(self, fact: Term) -> bool:
         """Whether a launch of the contract may have a property; that it has not must be proved."""
@@ -109,7 +113,7 @@ class Context:
     def _small(self, limit: int) -> Iterator[Term]:
         for term in dict.fromkeys(self.elements.parameters.values()):
             if term.operation == "variable" and not str(term.data[0]).startswith("&"):
-                yield terms.at_most(term, terms.number(limit))
+                yield terms.between(terms.ZERO, term, terms.number(limit + 1))
         for size in dict.fromkeys(self.contract.counts.values()):
             yield terms.at_most(size, terms.number(limit * limit))
 

@@ -24,6 +24,7 @@ from tileir.proofs.symbolic.terms import ONE, ZERO, Term
 from tileir.proofs.symbolic.walking import is_left_early
 
 _NOT_ALL = "not every element was shown to be written"
+_OTHER_GRID = "the grid is inferred from another array: state it, as --grid 'cdiv(n, 128)'"
 
 
 def coverage_claims(context: Context, claims: Sequence[Claim]) -> Iterator[Claim]:
@@ -84,6 +85,11 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
             if _is_proved("bounds", access, claims) and _goes_over(context, access):
                 return Claim("coverage", access.operation, None, "proved")
             reason = _NOT_ALL
+    contract = context.contract
+    counted = terms.variables(*contract.grid)
+    extents = [extent for access in stores for extent in contract.uses.indexed_by_block(access)]
+    if reason == _NOT_ALL and contract.is_grid_inferred and not set(terms.variables(*extents)) <= set(counted):
+        reason = _OTHER_GRID
     wrong: list[Term] = []
     view = stores[0].view
     if view is not None:

@@ -463,6 +463,10 @@ class Elements:
             )
         return found
 
+    def is_input(self, term: Term) -> bool:
+        """Whether a term is what was loaded from an array that the kernel only reads."""
+        return term.operation == "app" and "[]" in str(term.data[0]) and term.data[0] in self.followed
+
     def _pointee_bytes(self, base: Term) -> int:
         """The bytes of an element of a parameter's array; 0 if it is none."""
         for value, term in self.parameters.items():

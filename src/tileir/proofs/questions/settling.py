@@ -1,0 +1,69 @@
+"""An assumption that would settle a claim: how a number that is passed in relates to the extents of arrays.
+
+Callers pass `x.shape[1]` again as a number, or arrays whose extents belong together.  A kernel does not say so; whoever
+reads that it is refuted should see at once which assumption is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from tileir.proofs.contract.contract import Contract, tensors
+from tileir.proofs.solving import PROVED, Solver
+from tileir.proofs.symbolic import terms
+from tileir.proofs.symbolic.memory import is_local
+from tileir.proofs.symbolic.terms import ONE, Term
+
+_SECONDS: Final = 3.0
+_QUICK: Final = 0.3
+_MOST: Final = 40
+"""Assumptions that are tried."""
+
+
+def settling(contract: Contract, solver: Solver, wrong: Sequence[Term]) -> str:
+    """The assumption without which `wrong` may hold, in the words of `--assume`; empty if none was found."""
+    end = time.thread_time() + _SECONDS
+    single = list(_candidates(contract, wrong))[:_MOST]
+    # Two together only if neither is enough, and both are not about one number.
+    pairs = [pair for pair in combinations(single, 2) if _differ(*pair)][:_MOST]
+    for facts in [*[(fact,) for fact in single], *pairs]:
+        seconds = min(_QUICK, end - time.thread_time())
+        if seconds <= 0:
+            break
+        if solver.check([*wrong, *facts], seconds) == PROVED and solver.check(facts, _QUICK) != PROVED:
+            return " and ".join([terms.text(fact) for fact in facts])
+    return ""
+
+
+def _candidates(contract: Contract, wrong: Sequence[Term]) -> Iterator[Term]:
+    """That numbers are positive, or an extent; that an extent is as many tiles as another one has."""
+    parameters = set(contract.elements.parameters.values())
+    shapes = [extent for tensor in tensors(contract.elements) for extent in (*tensor.shape, *tensor.strides)]
+    sizes = set(terms.variables(*shapes, *contract.uses.extents()))
+    named = [each for each in terms.variables(*wrong, *contract.grid) if each in parameters]
+    numbers = [each for each in named if each not in sizes]
+    extents = [each for each in dict.fromkeys(contract.uses.all_extents()) if each.operation == "variable"]
+    for number in numbers:
+        if terms.at_least(number, ONE) is not terms.TRUE:
+            yield terms.at_least(number, ONE)
+    for number in numbers:
+        yield from [terms.equal(number, extent) for extent in extents if not is_local(extent)]
+    quotients = [part for part in terms.subterms(*wrong, *contract.grid) if _is_number_of_tiles(part)]
+    for extent in [each for each in extents if each in named]:
+        for quotient in quotients:
+            if extent not in terms.variables(quotient):
+                yield terms.equal(extent, terms.scale(quotient, -1))
+
+
+def _is_number_of_tiles(part: Term) -> bool:
+    """cdiv(n, tile), which is -(-n // tile)."""
+    if part.operation != "floor_div" or is_local(part) or terms.constant(part.arguments[1]) is None:
+        return False
+    return all(factor < 0 for _, factor in terms.polynomial(part.arguments[0]))
+
+
+def _differ(first: Term, second: Term) -> bool:
+    return not set(terms.variables(first)[:1]) & set(terms.variables(second)[:1])
