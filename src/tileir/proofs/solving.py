@@ -13,6 +13,7 @@ from typing import Any, Final
 from tileir.execute.errors import MissingDependencyError
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.terms import BOOLEAN, INTEGER, Term
+from tileir.proofs.symbolic.traversal import subterms, transformed, variables
 
 PROVED: Final = "proved"
 REFUTED: Final = "refuted"
@@ -126,7 +127,7 @@ class Solver:
         always be larger, and that it is as large as its tensor is a product of symbols."""
         facts = [*assertions, *[fact for fact in self.hypotheses if fact not in self._sizes]]
         facts += self._promised(facts)
-        named = set(terms.variables(*facts))
+        named = set(variables(*facts))
         sizes = [fact for fact, size in self._sizes.items() if size in named]
         return [*facts, *sizes, *self._promised(sizes)]
 
@@ -135,7 +136,7 @@ class Solver:
         pending = list(assertions)
         seen: set[Term] = set()
         while pending:
-            for part in terms.subterms(*pending):
+            for part in subterms(*pending):
                 if part not in seen:
                     seen.add(part)
                     found.update(dict.fromkeys(self._promises(part)))
@@ -149,7 +150,7 @@ class Solver:
         known = frozenset(facts)
         key = (term, known)
         if key not in self._simple:
-            self._simple[key] = terms.transformed(term, lambda part: self._simplified_part(part, known))
+            self._simple[key] = transformed(term, lambda part: self._simplified_part(part, known))
         return self._simple[key]
 
     def simplified_facts(self, facts: Iterable[Term]) -> list[Term]:
@@ -189,7 +190,7 @@ def _least_size(fact: Term) -> Term | None:
     for monomial, factor in parts:
         if factor == -1 and len(monomial) == 1 and monomial[0].operation == "variable" and monomial[0].data[2] is None:
             others = [atom for atoms, _ in parts if atoms != monomial for atom in atoms]
-            if monomial[0] not in terms.variables(*others):
+            if monomial[0] not in variables(*others):
                 return monomial[0]
     return None
 
@@ -208,7 +209,7 @@ def quotient_bounds(assertions: Sequence[Term]) -> list[Term]:
                     limit = terms.add(terms.sub(monomial[0], fact.arguments[0]), terms.ONE)
                     limits.setdefault(monomial[0], []).append(limit)
     found = []
-    for part in terms.subterms(*assertions):
+    for part in subterms(*assertions):
         if part.operation not in ("floor_div", "modulo") or terms.constant(part.arguments[1]) is not None:
             continue
         left, right = part.arguments
@@ -259,7 +260,7 @@ class _Translation:
         """Facts as expressions, and what is true of their parts."""
         known = self._known
         constraints: list[Any] = []
-        for part in terms.subterms(*facts):
+        for part in subterms(*facts):
             if part not in known:
                 known[part] = self._part(part, [known[argument] for argument in part.arguments])
             constraints += self._true.get(part, ())

@@ -13,7 +13,9 @@ from tileir.dialect import ops
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.elements import Elements
 from tileir.proofs.symbolic.memory import ATOMIC, READ, Access, conjuncts, is_local
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, ZERO, Monomial, Term
+from tileir.proofs.symbolic.traversal import substitute, subterms, transformed, variables
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Uses:
     def indexed_by_block(self, access: Access) -> Iterator[Term]:
         """The extents that an access goes over by the ids of tile blocks."""
         for dimension in self._dimensions[access]:
-            if any(part in self._elements.block for part in terms.variables(dimension.index)):
+            if any(part in self._elements.block for part in variables(dimension.index)):
                 yield dimension.extent
 
     def constant_indices(self) -> Iterator[tuple[Term, str]]:
@@ -110,13 +112,13 @@ class Uses:
         for access in self._accesses:
             for dimension in self._dimensions[access] if access.view is not None else ():
                 number = terms.constant(dimension.index)
-                if any(_is_rest(part) for part in terms.subterms(dimension.index)):
+                if any(_is_rest(part) for part in subterms(dimension.index)):
                     number = terms.interval(dimension.index)[1] if _is_of_rests(dimension.index) else None
                 if number is not None and number > 0 and terms.constant(dimension.extent) is None:
                     least = number * dimension.step + 1
                     yield (
                         terms.at_least(dimension.extent, terms.number(least)),
-                        f"{terms.text(dimension.extent)} >= {least}",
+                        f"{term_text(dimension.extent)} >= {least}",
                     )
 
     # --- equally many tiles ---
@@ -135,7 +137,7 @@ class Uses:
                 members.insert(0, Dimension(key, over[1], over[0], None))
             first = members[0]
             for other in members[1:]:
-                names = [set(terms.variables(each.extent)) for each in (first, other)]
+                names = [set(variables(each.extent)) for each in (first, other)]
                 if (
                     other.step != first.step
                     and other.array is not first.array
@@ -143,7 +145,7 @@ class Uses:
                     and not names[0] & names[1]
                 ):
                     left, right = first.count, other.count
-                    yield terms.equal(left, right), f"{terms.text(left)} == {terms.text(right)}"
+                    yield terms.equal(left, right), f"{term_text(left)} == {term_text(right)}"
 
     # --- rows of a constant length ---
 
@@ -164,7 +166,7 @@ class Uses:
                 is_whole = sum([lane.data[2] * max(factor, 0) for lane, factor in lanes]) < tile
                 if is_whole and longer and min(longer) >= tile and min(longer) % tile == 0:
                     limit = min(longer) // tile
-                    yield terms.at_most(count, terms.number(limit)), f"{terms.text(count)} <= {limit}"
+                    yield terms.at_most(count, terms.number(limit)), f"{term_text(count)} <= {limit}"
 
     # --- one tile ---
 
@@ -175,7 +177,7 @@ class Uses:
         for access in self._accesses:
             for dimension in self._dimensions[access]:
                 # At pointers the index of a tile that does not move has lanes alone.
-                lanes = [part for part in terms.variables(dimension.index) if part in access.lanes]
+                lanes = [part for part in variables(dimension.index) if part in access.lanes]
                 is_still = dimension.index is ZERO if access.view is not None else _is_of(dimension.index, lanes)
                 step = dimension.step if access.view is not None else (terms.interval(dimension.index)[1] or 0) + 1
                 if not is_still:
@@ -184,9 +186,9 @@ class Uses:
                     largest[dimension.extent] = min(step, largest.get(dimension.extent, step))
         for extent, step in largest.items():
             if extent not in moving:
-                yield terms.at_most(extent, terms.number(step)), f"{terms.text(extent)} <= {step}"
+                yield terms.at_most(extent, terms.number(step)), f"{term_text(extent)} <= {step}"
                 if terms.at_least(extent, ONE) is not terms.TRUE:
-                    yield terms.at_least(extent, ONE), f"{terms.text(extent)} >= 1"
+                    yield terms.at_least(extent, ONE), f"{term_text(extent)} >= 1"
 
     # --- grid ---
 
@@ -218,8 +220,8 @@ class Uses:
         counts: list[Term] = []
         linear = False
         for dimension in self._dimensions[access]:
-            parts = terms.variables(dimension.index)
-            if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
+            parts = variables(dimension.index)
+            if block not in parts or any(part.operation == "app" for part in subterms(dimension.index)):
                 continue
             # An index that a loop of an unknown step goes through says nothing about the grid.
             strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
@@ -345,7 +347,7 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
 
 
 def _is_of_other_block(atoms: Monomial, block: Term) -> bool:
-    parts = terms.variables(*atoms)
+    parts = variables(*atoms)
     return any(part.data[0].startswith("block.") for part in parts) and block not in parts
 
 
@@ -362,9 +364,7 @@ def _is_of_rests(index: Term) -> bool:
 
 def _is_of(index: Term, lanes: list[Term]) -> bool:
     """Whether an index depends on some of the lanes of a tile and on nothing else."""
-    return (
-        bool(lanes) and terms.variables(index) == lanes and all(part in lanes for part in index.arguments or (index,))
-    )
+    return bool(lanes) and variables(index) == lanes and all(part in lanes for part in index.arguments or (index,))
 
 
 def _any_lanes(access: Access, index: Term) -> Term:
@@ -373,12 +373,12 @@ def _any_lanes(access: Access, index: Term) -> Term:
     for axis, lane in enumerate(access.lanes):
         if lane is not ZERO:
             named[lane] = terms.variable(f"lane {axis}", 0, lane.data[2], True)
-    return terms.substitute(index, named)
+    return substitute(index, named)
 
 
 def unwrapped(term: Term) -> Term:
     """A term as if no machine integer wrapped: what its author has in mind."""
-    return terms.transformed(term, lambda part: part.arguments[0] if part.operation == "wrap" else None)
+    return transformed(term, lambda part: part.arguments[0] if part.operation == "wrap" else None)
 
 
 def _factor(index: Term, block: Term) -> int | None:
@@ -387,7 +387,7 @@ def _factor(index: Term, block: Term) -> int | None:
     for monomial, factor in terms.polynomial(index):
         if monomial == (block,):
             found = factor
-        elif any(block in terms.variables(atom) for atom in monomial):
+        elif any(block in variables(atom) for atom in monomial):
             return None
     return found
 

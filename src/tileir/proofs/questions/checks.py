@@ -15,9 +15,12 @@ from tileir.proofs.questions.context import Context
 from tileir.proofs.records import Claim
 from tileir.proofs.solving import Solver
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.element_rules import exact_integer, is_on_every_path, promised
+from tileir.proofs.symbolic.element_rules import is_on_every_path, promised
+from tileir.proofs.symbolic.integer_rules import exact_integer
 from tileir.proofs.symbolic.memory import conjuncts, lanes_of
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import substitute, subterms, variables
 from tileir.proofs.symbolic.walking import Visit, facts_of, walk
 from tileir.rewrite.fact import shape_of
 from tileir.rewrite.matching import ends_of
@@ -86,7 +89,7 @@ def _is_counted(context: Context, path: Visit, counter: Term) -> bool:
                 continue
             rest = dict(terms.polynomial(part.arguments[0]))
             factor = rest.pop((counter,), 0)
-            if factor > 0 and not any(counter in terms.subterms(atom) for monomial in rest for atom in monomial):
+            if factor > 0 and not any(counter in subterms(atom) for monomial in rest for atom in monomial):
                 return True
     return False
 
@@ -102,7 +105,7 @@ def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
     fact = promised(operation, term) if term is not None and term.sort == terms.INTEGER else None
     if fact is not None and term is not None and elements.is_input(term):
         name = elements.name(value)
-        text = terms.text(terms.substitute(fact, {term: terms.variable(name)}))
+        text = term_text(substitute(fact, {term: terms.variable(name)}))
         context.contract.note(f"{text}, where '{name}' is loaded at {elements.line(operation)}", "assume")
     elif fact is None:
         yield Claim("asserts", operation, None, "unknown", "this kind of assumption is not modeled")
@@ -114,7 +117,7 @@ def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
             yield Claim("asserts", operation, None, "proved")
         else:
             wrong = [*path, terms.negation(fact)]
-            reason = f"not for all launches: {terms.text(fact)}"
+            reason = f"not for all launches: {term_text(fact)}"
             yield Claim("asserts", operation, None, "refutable", reason, "", context.candidates(wrong, plain))
 
 
@@ -131,13 +134,13 @@ def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
             claim.reason = f"{why}: {claim.reason}"
             known = list(dict.fromkeys([limit for _, others in done.values() for limit in others]))
             limits = _limits(context, goal, facts, known)
-            claim.settled_by = " and ".join([terms.text(limit) for limit in limits])
+            claim.settled_by = " and ".join([term_text(limit) for limit in limits])
         if operation not in done or (done[operation][0].verdict == "proved" and claim.verdict != "proved"):
             done[operation] = claim, limits
 
     for access in context.contract.accesses:
         parts = [access.offset, access.mask, *access.facts, *[index for index in access.indices if index is not None]]
-        for part in terms.subterms(*parts):
+        for part in subterms(*parts):
             operation = context.elements.wrapped.get(part)
             if part in asked or operation is None or operation.declaration not in _WRAPS:
                 continue
@@ -147,7 +150,7 @@ def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
             facts = context.facts(access)
             inside = context.solver.simplified(part.arguments[0], facts)
             goal = terms.between(terms.number(low), inside, terms.number(high + 1))
-            known = [fact for fact in facts if part not in terms.subterms(fact)]
+            known = [fact for fact in facts if part not in subterms(fact)]
             ask(operation, goal, known, f"the result may exceed {width} bits")
     for visit in walk(context.elements.entry):
         for bits, goal in _undefined(context, visit):
@@ -220,9 +223,9 @@ def _limits(context: Context, goal: Term, facts: list[Term], known: list[Term]) 
     """
     if known and context.solver.follows(goal, [*facts, *known], 1.0):
         return _needed(context, goal, facts, known)
-    pending = terms.variables(goal, *context.contract.grid, *facts)
+    pending = variables(goal, *context.contract.grid, *facts)
     numbers = {*context.elements.parameters.values(), *context.elements.grid}
-    limited = {part for limit in known for part in terms.variables(limit)}
+    limited = {part for limit in known for part in variables(limit)}
     parameters = [each for each in dict.fromkeys(pending) if each in numbers and each not in limited]
     for bits in _LIMITS:
         limits = [terms.at_most(each, terms.number(1 << bits)) for each in parameters]

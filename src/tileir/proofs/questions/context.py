@@ -15,7 +15,9 @@ from tileir.proofs.solving import PROVED, REFUTED, Model, Solver
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.elements import Elements, Unfollowed
 from tileir.proofs.symbolic.memory import Access
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import Term
+from tileir.proofs.symbolic.traversal import subterms
 
 _SIZES = (70, 140, 300, 1200)
 """Limits of sizes, tried one after the other: a small launch is easier to read and to run."""
@@ -52,10 +54,10 @@ class Context:
         unfollowed = self.unfollowed(*wrong)
         reason = "; ".join(dict.fromkeys([f"{each.why} at {Elements.line(each.operation)}" for each in unfollowed]))
         claim = Claim(question, operation, other, settle=partial(settling, self.contract, self.solver, wrong))
-        claim.reason = reason or why or f"not settled: {terms.text(goal)}"
+        claim.reason = reason or why or f"not settled: {term_text(goal)}"
         if result == REFUTED:
             claim.verdict, claim.candidates = "refutable", self.candidates(wrong)
-            claim.reason = reason or why or f"not for all launches: {terms.text(goal)}"
+            claim.reason = reason or why or f"not for all launches: {term_text(goal)}"
         return claim
 
     def allows(self, fact: Term) -> bool:
@@ -64,7 +66,7 @@ class Context:
 
     def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
         """The values in terms that have no meaning there."""
-        names = [part.data[0] for part in terms.subterms(*assertions) if part.operation == "app"]
+        names = [part.data[0] for part in subterms(*assertions) if part.operation == "app"]
         found = [self.elements.followed[name] for name in names if name in self.elements.followed]
         return list(dict.fromkeys(found))
 
@@ -142,7 +144,7 @@ class Context:
         """What an array of integers holds, where a loaded value decides."""
         found: dict[int, int] = {}
         name = f"{str(base.data[0]).removeprefix('&')}[]"
-        for part in terms.subterms(*wrong):
+        for part in subterms(*wrong):
             if part.operation == "app" and part.data[0] == name and part.sort == terms.INTEGER:
                 position = model.value(part.arguments[0])
                 if 0 <= position < count:

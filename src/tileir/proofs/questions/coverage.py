@@ -21,6 +21,7 @@ from tileir.proofs.solving import PROVED
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import WRITE, Access, is_local, primed
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import substitute, variables
 from tileir.proofs.symbolic.walking import is_left_early
 
 _NOT_ALL = "not every element was shown to be written"
@@ -49,7 +50,7 @@ def _once(context: Context, access: Access) -> Claim:
     """Different elements of one store have different places."""
     facts = context.facts(access)
     offset = context.solver.simplified(access.offset, facts)
-    kept = [part for part in terms.variables(offset, access.mask, *facts) if part not in access.lanes]
+    kept = [part for part in variables(offset, access.mask, *facts) if part not in access.lanes]
     lanes = [lane for lane in access.lanes if lane is not ZERO]
     differ = terms.disjunction(*[terms.negation(terms.equal(lane, primed(lane))) for lane in lanes])
     other = primed(offset, kept)
@@ -86,9 +87,9 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
                 return Claim("coverage", access.operation, None, "proved")
             reason = _NOT_ALL
     contract = context.contract
-    counted = terms.variables(*contract.grid)
+    counted = variables(*contract.grid)
     extents = [extent for access in stores for extent in contract.uses.indexed_by_block(access)]
-    if reason == _NOT_ALL and contract.is_grid_inferred and not set(terms.variables(*extents)) <= set(counted):
+    if reason == _NOT_ALL and contract.is_grid_inferred and not set(variables(*extents)) <= set(counted):
         reason = _OTHER_GRID
     wrong: list[Term] = []
     view = stores[0].view
@@ -179,7 +180,7 @@ def _has_witness(context: Context, access: Access) -> bool:
         goals.append(terms.equal(index, place))
         _choose(context, index, place, chosen)
     elements = context.elements
-    for part in terms.variables(*goals, *access.facts, access.mask):
+    for part in variables(*goals, *access.facts, access.mask):
         if part.data[3] and part not in chosen and part not in elements.block:
             chosen[part] = ZERO
     for block in elements.block:
@@ -193,7 +194,7 @@ def _has_witness(context: Context, access: Access) -> bool:
         needed.append(terms.TRUE if low is None else terms.at_least(value, terms.number(low)))
         if high is not None and variable not in elements.block:
             needed.append(terms.at_most(value, terms.number(high)))
-    return all(context.solver.follows(terms.substitute(each, chosen), inside, 1.0) for each in needed)
+    return all(context.solver.follows(substitute(each, chosen), inside, 1.0) for each in needed)
 
 
 def _targets(context: Context, access: Access) -> Iterator[tuple[Term, Term] | None]:

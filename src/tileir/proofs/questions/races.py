@@ -24,6 +24,7 @@ from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import READ, Access, primed
 from tileir.proofs.symbolic.terms import Term
 from tileir.proofs.symbolic.token_paths import always_after
+from tileir.proofs.symbolic.traversal import substitute, subterms, variables
 
 _SCOPES: Final = ("device", "sys")
 _QUICK: Final = 1.0
@@ -76,7 +77,7 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         apart = _is_apart(tensor.shape, tensor.strides)
         if solver.follows(apart, (), 0.5):
             continue
-        small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
+        small = [terms.at_most(part, terms.number(_SMALL)) for part in variables(apart)]
         several = [terms.at_least(each, terms.number(2)) for each in tensor.shape if terms.constant(each) is None]
         if any(context.contract.is_free(stride) for stride in tensor.strides):
             is_excluded = solver.check([*several, apart], 1.0) == PROVED
@@ -180,7 +181,7 @@ def _meeting(
     # A mask of a view is where its box is cut off: what meets also meets without it, in simpler terms.
     facts += [each for each, access in ((mask, first), (other_mask, second)) if access.view is None]
     # Quotients by symbols are seldom settled at once.
-    quick = _QUICK / 5 if any(_is_symbolic(part) for part in terms.subterms(*facts)) else _QUICK
+    quick = _QUICK / 5 if any(_is_symbolic(part) for part in subterms(*facts)) else _QUICK
     if solver.check(facts, quick) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
     more = staged(context, facts)
@@ -270,14 +271,14 @@ def staged(context: Context, facts: list[Term]) -> list[Term]:
     solver = context.solver
     settled: set[Term] = set()
     while solver.left > 0:
-        divisions = [part for part in terms.subterms(*facts) if _is_symbolic(part)]
+        divisions = [part for part in subterms(*facts) if _is_symbolic(part)]
         pending = [part for part in divisions if part not in settled and primed(part) in divisions]
         known = [*facts, *_orders(divisions)]
         for part in pending:
             twin = primed(part)
             if twin is not part and solver.follows(terms.equal(part, twin), known, _QUICK):
                 settled.add(part)
-                facts = [terms.substitute(fact, {twin: part}) for fact in facts] + _defined(part, twin)
+                facts = [substitute(fact, {twin: part}) for fact in facts] + _defined(part, twin)
                 break
         else:
             return known

@@ -15,7 +15,9 @@ from tileir.proofs.contract.contract import Contract, tensors
 from tileir.proofs.solving import PROVED, Solver
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import is_local
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, Term
+from tileir.proofs.symbolic.traversal import subterms, variables
 
 _SECONDS: Final = 3.0
 _QUICK: Final = 0.3
@@ -34,7 +36,7 @@ def settling(contract: Contract, solver: Solver, wrong: Sequence[Term]) -> str:
         if seconds <= 0:
             break
         if solver.check([*wrong, *facts], seconds) == PROVED and solver.check(facts, _QUICK) != PROVED:
-            return " and ".join([terms.text(fact) for fact in facts])
+            return " and ".join([term_text(fact) for fact in facts])
     return ""
 
 
@@ -42,8 +44,8 @@ def _candidates(contract: Contract, wrong: Sequence[Term]) -> Iterator[Term]:
     """That numbers are positive, or an extent; that an extent is as many tiles as another one has."""
     parameters = set(contract.elements.parameters.values())
     shapes = [extent for tensor in tensors(contract.elements) for extent in (*tensor.shape, *tensor.strides)]
-    sizes = set(terms.variables(*shapes, *contract.uses.extents()))
-    named = [each for each in terms.variables(*wrong, *contract.grid) if each in parameters]
+    sizes = set(variables(*shapes, *contract.uses.extents()))
+    named = [each for each in variables(*wrong, *contract.grid) if each in parameters]
     numbers = [each for each in named if each not in sizes]
     extents = [each for each in dict.fromkeys(contract.uses.all_extents()) if each.operation == "variable"]
     for number in numbers:
@@ -51,10 +53,10 @@ def _candidates(contract: Contract, wrong: Sequence[Term]) -> Iterator[Term]:
             yield terms.at_least(number, ONE)
     for number in numbers:
         yield from [terms.equal(number, extent) for extent in extents if not is_local(extent)]
-    quotients = [part for part in terms.subterms(*wrong, *contract.grid) if _is_number_of_tiles(part)]
+    quotients = [part for part in subterms(*wrong, *contract.grid) if _is_number_of_tiles(part)]
     for extent in [each for each in extents if each in named]:
         for quotient in quotients:
-            if extent not in terms.variables(quotient):
+            if extent not in variables(quotient):
                 yield terms.equal(extent, terms.scale(quotient, -1))
 
 
@@ -66,4 +68,4 @@ def _is_number_of_tiles(part: Term) -> bool:
 
 
 def _differ(first: Term, second: Term) -> bool:
-    return not set(terms.variables(first)[:1]) & set(terms.variables(second)[:1])
+    return not set(variables(first)[:1]) & set(variables(second)[:1])
