@@ -124,13 +124,18 @@ class Answer:
                 lines.append(f"and {several(len(reasons) - len(lines), 'line')} more: -v shows them")
             yield head + lines.pop(0)
         if verbose:
-            lines += [f"proved: {place(claim.operation)}" for claim in self.claims if claim.verdict == "proved"]
+            lines += [f"proved: {location_text(claim.operation)}" for claim in self.claims if claim.verdict == "proved"]
         yield from [f"{' ' * len(head)}{line}" for line in lines]
 
     def to_dict(self, run: str = RUN) -> dict[str, Any]:
         found: dict[str, Any] = {"verdict": self.verdict}
         found["claims"] = [
-            {"verdict": each.verdict, "at": place(each.operation), "reason": each.reason, "settled_by": each.settled_by}
+            {
+                "verdict": each.verdict,
+                "at": location_text(each.operation),
+                "reason": each.reason,
+                "settled_by": each.settled_by,
+            }
             for each in self.claims
         ]
         if self.finding is not None and self.launch is not None:
@@ -220,7 +225,7 @@ class Proof:
         return found
 
 
-def place(operation: Operation | None) -> str:
+def location_text(operation: Operation | None) -> str:
     """`k.mlir:8:14 store_ptr_tko`, as much of it as is known."""
     if operation is None:
         return ""
@@ -235,10 +240,10 @@ def _position(operation: Operation) -> dict[str, Any]:
 
 def _reasons(claims: list[Claim]) -> Iterator[str]:
     """Why claims are unknown, each reason once, and what would settle it."""
-    places: dict[tuple[str, str], list[str]] = {}
+    operations: dict[tuple[str, str], list[str]] = {}
     for claim in claims:
-        places.setdefault((claim.reason, claim.settled_by), []).append(place(claim.operation))
-    for (reason, settled_by), (first, *others) in places.items():
+        operations.setdefault((claim.reason, claim.settled_by), []).append(location_text(claim.operation))
+    for (reason, settled_by), (first, *others) in operations.items():
         where = f"{first} and {len(others)} more" if others else first
         yield ": ".join([text for text in (where, reason) if text])
         if settled_by:

@@ -15,7 +15,7 @@ from tileir.ir.core import Operation
 from tileir.proofs.contract.contract import element_bytes
 from tileir.proofs.contract.inference import strided, unwrapped
 from tileir.proofs.questions.context import Context
-from tileir.proofs.questions.races import are_rows_apart, no_overlap, staged, stride_order
+from tileir.proofs.questions.races import are_rows_apart, no_overlap, stride_order, with_equal_quotients
 from tileir.proofs.records import Assumption, Claim
 from tileir.proofs.solving import PROVED
 from tileir.proofs.symbolic import terms
@@ -47,7 +47,7 @@ def coverage_claims(context: Context, claims: Sequence[Claim]) -> Iterator[Claim
 
 
 def _once(context: Context, access: Access) -> Claim:
-    """Different elements of one store have different places."""
+    """Different elements of one store have different addresses."""
     facts = context.facts(access)
     offset = context.solver.simplified(access.offset, facts)
     kept = [part for part in variables(offset, access.mask, *facts) if part not in access.lanes]
@@ -165,7 +165,7 @@ def _is_whole(context: Context, access: Access) -> bool:
 
 
 def _has_witness(context: Context, access: Access) -> bool:
-    """Whether a block, iterations and lanes can be named for each place in the array."""
+    """Whether a block, iterations and lanes can be named for each position in the array."""
     targets = list(_targets(context, access))
     if not targets or any(target is None for target in targets):
         return False
@@ -175,10 +175,10 @@ def _has_witness(context: Context, access: Access) -> bool:
     for number, target in enumerate(targets):
         assert target is not None
         index, count = target
-        place = terms.variable(f"place {number}", 0)
-        inside.append(terms.less(place, count))
-        goals.append(terms.equal(index, place))
-        _choose(context, index, place, chosen)
+        position = terms.variable(f"position {number}", 0)
+        inside.append(terms.less(position, count))
+        goals.append(terms.equal(index, position))
+        _choose(context, index, position, chosen)
     elements = context.elements
     for part in variables(*goals, *access.facts, access.mask):
         if part.data[3] and part not in chosen and part not in elements.block:
@@ -216,8 +216,8 @@ def _targets(context: Context, access: Access) -> Iterator[tuple[Term, Term] | N
         yield (index, bound) if bound is not None and groups else None
 
 
-def _choose(context: Context, index: Term, place: Term, chosen: dict[Term, Term]) -> None:
-    """Give the variables of an index values with which it is a place: quotients by their factors, the largest first."""
+def _choose(context: Context, index: Term, position: Term, chosen: dict[Term, Term]) -> None:
+    """Give the variables of an index values with which it is a position, by quotients: the largest factor first."""
     parts = []
     for monomial, factor in terms.polynomial(index):
         if len(monomial) == 1 and monomial[0].operation == "variable" and monomial[0].data[3] and factor > 0:
@@ -229,8 +229,8 @@ def _choose(context: Context, index: Term, place: Term, chosen: dict[Term, Term]
             product = terms.number(-factor)
             for atom in monomial:
                 product = terms.mul(product, atom)
-            place = terms.add(place, product)
-    rest = place
+            position = terms.add(position, product)
+    rest = position
     for factor, variable in sorted(parts, key=lambda part: -part[0]):
         chosen[variable] = terms.floor_div(rest, terms.number(factor))
         rest = terms.modulo(rest, terms.number(factor))
@@ -285,9 +285,9 @@ def _goes_over(context: Context, access: Access) -> bool:
     facts = context.facts(access)
     counter = solver.simplified(elements.counter_value(loop), facts)
     indices = [solver.simplified(index, facts) for index in access.indices if index is not None]
-    alike = [terms.equal(index, primed(index)) for index in indices]
+    same_indices = [terms.equal(index, primed(index)) for index in indices]
     differ = terms.negation(terms.equal(counter, primed(counter)))
-    meeting = staged(context, [*facts, *[primed(fact) for fact in facts], *alike, differ])
+    meeting = with_equal_quotients(context, [*facts, *[primed(fact) for fact in facts], *same_indices, differ])
     if solver.check(meeting, 3.0) != PROVED:
         return False
     tiles = ONE

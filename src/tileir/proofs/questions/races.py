@@ -184,7 +184,7 @@ def _meeting(
     quick = _QUICK / 5 if any(_is_symbolic(part) for part in subterms(*facts)) else _QUICK
     if solver.check(facts, quick) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
-    more = staged(context, facts)
+    more = with_equal_quotients(context, facts)
     if solver.check(more, 3.0) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
     if locks is not None and locks.exclude(solver, first, second, more):
@@ -202,11 +202,11 @@ def _same_element(
     solver = context.solver
     one, two = first.view, second.view
     if one is not None and two is not None:
-        alike = one.tensor.strides == two.tensor.strides and one.tensor.size == two.tensor.size
+        same_strides = one.tensor.strides == two.tensor.strides and one.tensor.size == two.tensor.size
         # Tensors of a tile block or an iteration may be elsewhere in another one.
-        places = [each for view in (one, two) for each in (view.tensor.address, *view.tensor.strides)]
-        is_fixed = all(primed(each, kept) is each for each in places)
-        if alike and is_fixed and one.tensor.address is two.tensor.address:
+        addresses = [each for view in (one, two) for each in (view.tensor.address, *view.tensor.strides)]
+        is_fixed = all(primed(each, kept) is each for each in addresses)
+        if same_strides and is_fixed and one.tensor.address is two.tensor.address:
             return _same_positions(context, first, second, kept)
         constant = all(terms.constant(s) is not None for s in (*one.tensor.strides, *two.tensor.strides))
         if is_fixed and not constant:
@@ -265,7 +265,7 @@ def _same_positions(context: Context, first: Access, second: Access, kept: Seque
     return found
 
 
-def staged(context: Context, facts: list[Term]) -> list[Term]:
+def with_equal_quotients(context: Context, facts: list[Term]) -> list[Term]:
     """The facts with more that follows: which quotients of the two accesses are equal.  With one name for both, those
     that are divided by something computed from them become equal in turn."""
     solver = context.solver

@@ -93,7 +93,7 @@ class Elements:
         self.parameters.update(known or {})
         self._written: set[Term] | None = None
 
-    # --- names and places ---
+    # --- names and lines ---
 
     def name(self, value: Value) -> str:
         return self.names.get(value, "%?").removeprefix("%")
