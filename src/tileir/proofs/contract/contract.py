@@ -145,7 +145,7 @@ def contract_of(
         contract.note(text, "inferred")
     uses = contract.uses
     for extent in dict.fromkeys(uses.extents()):
-        if not is_local(extent):
+        if not is_local(extent) and terms.at_least(extent, ONE) is not terms.FALSE:
             contract.assume(terms.at_least(extent, ONE), f"{term_text(extent)} >= 1", "inferred")
     _add_grid(contract, uses, grid, names)
     for fact, text in uses.constant_indices():

@@ -240,6 +240,7 @@ def are_rows_apart(context: Context, groups: dict[Term, Term], facts: list[Term]
         if not context.contract.is_free(large):
             return False
         context.contract.note("the rows of an array do not overlap", "inferred")
+        context.contract.apart.append(terms.at_least(large, terms.ONE))
     return True
 
 
