@@ -144,10 +144,10 @@ def contract_of(
     for text in equalities:
         contract.note(text, "inferred")
     uses = contract.uses
+    _add_grid(contract, uses, grid, names)
     for extent in dict.fromkeys(uses.extents()):
         if not is_local(extent) and terms.at_least(extent, ONE) is not terms.FALSE:
             contract.assume(terms.at_least(extent, ONE), f"{term_text(extent)} >= 1", "inferred")
-    _add_grid(contract, uses, grid, names)
     for fact, text in uses.constant_indices():
         contract.assume(fact, text, "inferred")
     for fact, text in uses.equal_counts():
