@@ -36,7 +36,7 @@ from tileir.ir.core import Operation
 
 FOLDER = "TILEIR_RECORDED_PROGRAMS"
 GPU = "b200"
-SAMPLE = 4  # Tests of one function.
+SAMPLE = 8  # Tests of one function.
 SECONDS = 120.0  # For a script or a file of tests.
 LARGE = 1 << 14  # Elements of a tensor.
 

@@ -26,8 +26,8 @@ from tileir.rewrite.fact import shape_of
 from tileir.rewrite.matching import ends_of
 
 _WRAPS = (ops.ADDI, ops.SUBI, ops.MULI, ops.NEGI, ops.SHLI, ops.TRUNCI, ops.FOR, ops.LOOP)
-_LIMITS = (30, 24, 15)
-"""The bits of sizes that are tried as limits."""
+_LIMITS = (10**9, 1 << 24, 1 << 15)
+"""Limits of numbers that are tried.  Two numbers up to the first one have a sum in 32 bits."""
 
 
 def check_claims(context: Context) -> Iterator[Claim]:
@@ -135,8 +135,12 @@ def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
             known = list(dict.fromkeys([limit for _, others in done.values() for limit in others]))
             limits = _limits(context, goal, facts, known)
             claim.settled_by = " and ".join([term_text(limit) for limit in limits])
-        if operation not in done or (done[operation][0].verdict == "proved" and claim.verdict != "proved"):
-            done[operation] = claim, limits
+            is_defined = operation.declaration is ops.FOR or "undefined" not in why
+            if is_defined and limits and all(_is_largest(limit) for limit in limits):
+                # The contract has these limits.
+                claim.verdict = "proved"
+        before, others = done.get(operation, (claim, []))
+        done[operation] = claim if before.verdict == "proved" else before, [*others, *limits]
 
     for access in context.contract.accesses:
         parts = [access.offset, access.mask, *access.facts, *[index for index in access.indices if index is not None]]
@@ -227,12 +231,17 @@ def _limits(context: Context, goal: Term, facts: list[Term], known: list[Term]) 
     numbers = {*context.elements.parameters.values(), *context.elements.grid}
     limited = {part for limit in known for part in variables(limit)}
     parameters = [each for each in dict.fromkeys(pending) if each in numbers and each not in limited]
-    for bits in _LIMITS:
-        limits = [terms.at_most(each, terms.number(1 << bits)) for each in parameters]
+    for most in _LIMITS:
+        limits = [terms.at_most(each, terms.number(most)) for each in parameters]
         limits = [limit for limit in limits if limit is not terms.TRUE]
         if limits and context.solver.follows(goal, [*facts, *known, *limits], 1.0):
             return _needed(context, goal, facts, [*limits, *known])
     return []
+
+
+def _is_largest(limit: Term) -> bool:
+    (number,) = variables(limit)
+    return limit is terms.at_most(number, terms.number(_LIMITS[0]))
 
 
 def _needed(context: Context, goal: Term, facts: list[Term], limits: list[Term]) -> list[Term]:

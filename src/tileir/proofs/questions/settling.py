@@ -19,8 +19,8 @@ from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, Term
 from tileir.proofs.symbolic.traversal import subterms, variables
 
-_SECONDS: Final = 3.0
-_QUICK: Final = 0.3
+_SECONDS: Final = 1.5
+_QUICK: Final = 0.2
 _MOST: Final = 40
 """Assumptions that are tried."""
 
