@@ -146,8 +146,9 @@ def contract_of(
     uses = contract.uses
     _add_grid(contract, uses, grid, names)
     for extent in dict.fromkeys(uses.extents()):
-        if not is_local(extent) and terms.at_least(extent, ONE) is not terms.FALSE:
-            contract.assume(terms.at_least(extent, ONE), f"{term_text(extent)} >= 1", "inferred")
+        fact = terms.at_least(extent, ONE)
+        if not is_local(extent) and fact not in (terms.TRUE, terms.FALSE):
+            contract.assume(fact, f"{term_text(extent)} >= 1", "inferred")
     for fact, text in uses.constant_indices():
         contract.assume(fact, text, "inferred")
     for fact, text in uses.equal_counts():
