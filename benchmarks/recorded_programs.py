@@ -1,6 +1,6 @@
 """Programs of the kernels that scripts and tests of cuTile launch, recorded without a GPU and without running them.
 
-    python benchmarks/recorded_programs.py CHECKOUT FOLDER [--minutes 10]
+    python benchmarks/recorded_programs.py CHECKOUT FOLDER [--minutes 30]
 
 CHECKOUT is one of cutile-python (its samples and two of its tests) or of TileGym (the tests of its operators).
 FOLDER gets a bytecode file for each structure of a program: two that differ only in types, sizes and constants are one.
@@ -22,9 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_any, tree_leaves, tree_map
 
 import tileir
 from tileir.bridge.kernel_kinds import kernel_name
@@ -38,7 +35,6 @@ FOLDER = "TILEIR_RECORDED_PROGRAMS"
 GPU = "b200"
 SAMPLE = 8  # Tests of one function.
 SECONDS = 120.0  # For a script or a file of tests.
-LARGE = 1 << 14  # Elements of a tensor.
 
 
 def structure(module: Operation) -> str:
@@ -68,42 +64,13 @@ class Recorder:
             path.write_bytes(tileir.to_bytecode(module))
 
 
-class NoArithmetic(TorchDispatchMode):  # type: ignore[misc]
-    """Operations on large tensors of floats return tensors of the right shape, and compute nothing: on a CPU the
-    references of most tests take minutes."""
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func.is_view or not (tree_any(_is_large, (args, kwargs)) or "random" in str(func.tags)):
-            return func(*args, **kwargs)
-        if func._schema.is_mutable:
-            changed = [value for value in args[:1] if _is_large(value)]
-            return changed[0] if changed and len(func._schema.returns) == 1 else func(*args, **kwargs)
-        try:
-            found = func(*tree_map(_without_memory, args), **tree_map(_without_memory, kwargs))
-        except (RuntimeError, NotImplementedError):
-            return func(*args, **kwargs)
-        if not all(isinstance(each, torch.Tensor) and each.is_floating_point() for each in tree_leaves(found)):
-            return func(*args, **kwargs)
-        return tree_map(lambda each: torch.empty_like(each, device="cpu"), found)
-
-
-def _is_large(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > LARGE
-
-
-def _without_memory(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
-    return torch.device("meta") if isinstance(value, torch.device) else value
-
-
 def begin_recording() -> None:
     settings = Settings()
     settings.target = GPU
     begin(settings, watcher=Recorder(Path(os.environ[FOLDER])))
+    # Torch is needed to record, and not to read what was recorded.
+    from no_arithmetic import NoArithmetic
+
     NoArithmetic().__enter__()
 
 
@@ -141,7 +108,7 @@ def _spread(count: int) -> list[int]:
 
 
 def record(checkout: Path, folder: Path, minutes: float) -> None:
-    """Record the programs of a checkout; what fails or takes too long is left out."""
+    """Record the programs of a checkout, and print how many each script or file of tests had, and how it ended."""
     folder.mkdir(parents=True, exist_ok=True)
     path = [str(Path(__file__).absolute().parent), *(os.path.abspath(part) for part in sys.path if part)]
     if (checkout / "src" / "tilegym").is_dir():
@@ -159,17 +126,21 @@ def record(checkout: Path, folder: Path, minutes: float) -> None:
     end = time.time() + 60 * minutes
     for command in _commands(checkout):
         limit = max(1.0, min(SECONDS, end - time.time()))
+        before = len(list(folder.iterdir()))
         try:
-            subprocess.run(
+            done = subprocess.run(
                 [sys.executable, *command],
                 cwd=checkout,
                 env=environment,
                 timeout=limit,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                text=True,
             )
+            ended = done.stdout.rstrip().rpartition("\n")[2]
         except subprocess.TimeoutExpired:
-            print(f"left out, out of time: {' '.join(command)}")
+            ended = "out of time"
+        print(f"{len(list(folder.iterdir())) - before:4} programs: {command[-1]} ({ended})", flush=True)
 
 
 def _commands(checkout: Path) -> Iterable[list[str]]:
@@ -195,7 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--script", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.script:
