@@ -93,6 +93,8 @@ def _tensor_goal(context: Context, access: Access) -> Term:
 
 
 def _suggestion(index: Term, extent: Term, context: Context) -> str:
+    if any(part.operation == "app" for part in subterms(extent)):
+        return ""
     for part in subterms(index):
         if part.operation == "app" and str(part.data[0]).endswith("[]"):
             return f"0 <= {part.data[0][:-2]}[*] < {term_text(extent)}"

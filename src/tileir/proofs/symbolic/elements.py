@@ -430,7 +430,9 @@ class Elements:
         return found
 
     def is_input(self, term: Term) -> bool:
-        """Whether a term is what was loaded from an array that the kernel only reads."""
+        """Whether a term is what was loaded from an array that the kernel only reads, where it was not padded."""
+        while term.operation in ("choose", "wrap"):
+            term = term.arguments[1 if term.operation == "choose" else 0]
         return term.operation == "app" and "[]" in str(term.data[0]) and term.data[0] in self.followed
 
     def _pointee_bytes(self, base: Term) -> int:
