@@ -72,13 +72,6 @@ class Answer:
     """Those of the kernel's parameters in the script that it is from."""
 
     @property
-    def open_claims(self) -> list[Claim]:
-        """What refutes the question, or leaves it open."""
-        if self.refuting is not None:
-            return [self.refuting]
-        return [claim for claim in self.claims if claim.verdict != "proved"]
-
-    @property
     def excluded_by(self) -> str:
         """The option that excludes the launch which refutes the question; empty if none was found."""
         settled_by = self.refuting.settled_by if self.refuting is not None else ""

@@ -206,7 +206,8 @@ class Uses:
 
     def _grid_rule(self, block: Term) -> Term | None:
         others = [each for each in self._elements.block if each is not block]
-        for access in sorted(self._accesses, key=lambda access: access.kind == READ):
+        # An index of a view must be one of its tiles; what a mask leaves out may be beyond the array.
+        for access in sorted(self._accesses, key=lambda access: (access.view is None, access.kind == READ)):
             counts = self._counts(access, block, others)
             if counts:
                 total = ONE

@@ -53,7 +53,7 @@ class Context:
             return Claim(question, operation, other, "proved")
         unfollowed = self.unfollowed(*wrong)
         reason = "; ".join(dict.fromkeys([f"{each.why} at {Elements.line(each.operation)}" for each in unfollowed]))
-        claim = Claim(question, operation, other, settle=partial(settling, self.contract, self.solver, wrong))
+        claim = Claim(question, operation, other, settle=partial(settling, self.contract, wrong))
         claim.reason = reason or why or f"not settled: {term_text(goal)}"
         if result == REFUTED:
             claim.verdict, claim.candidates = "refutable", self.candidates(wrong)

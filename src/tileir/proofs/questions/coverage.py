@@ -98,10 +98,27 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
         for extent, step in zip(view.extents, view.steps, strict=True):
             if terms.constant(extent) is None and step > 1:
                 wrong.append(terms.equal(extent, terms.number(step + 1)))
+    else:
+        wrong += _without_gaps(context, stores[0])
     return Claim(
         "coverage", stores[0].operation, None, "refutable" if reason == _NOT_ALL else "unknown", reason, "",
         context.candidates(wrong),
     )  # fmt: skip
+
+
+def _without_gaps(context: Context, access: Access) -> list[Term]:
+    """That each row begins where the last one ends, where strides are parameters of their own: gaps are no elements."""
+    groups = strided(unwrapped(access.offset), access.size) or {}
+    bounds = context.contract.index_bounds(access)
+    reached, found = ONE, []
+    for stride in sorted(groups, key=stride_order):
+        bound = bounds.get(unwrapped(groups[stride]))
+        if context.contract.is_free(stride):
+            found.append(terms.equal(stride, reached))
+        if bound is None:
+            break
+        reached = terms.mul(reached, bound)
+    return found
 
 
 def _obstacle(context: Context, access: Access) -> str:

@@ -42,6 +42,7 @@ def race_claims(context: Context) -> Iterator[Claim]:
             yield Claim("race", operation, None, "unknown", why)
             yield Claim("tokens", operation, None, "unknown", why)
     yield from _overlap_claims(context)
+    _exclude_overlaps(context)
     for number, first in enumerate(found):
         for second in found[number:]:
             if first.kind == READ and second.kind == READ:
@@ -74,7 +75,7 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         if tensor is None or tensor.maker in done or access.array is None or access.array not in written:
             continue
         done.add(tensor.maker)
-        apart = _is_apart(tensor.shape, tensor.strides)
+        apart = is_apart(tensor.shape, tensor.strides)
         if solver.follows(apart, (), 0.5):
             continue
         small = [terms.at_most(part, terms.number(_SMALL)) for part in variables(apart)]
@@ -95,7 +96,23 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         yield claim
 
 
-def _is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
+def _exclude_overlaps(context: Context) -> None:
+    """Propose no launches in which an array that is written through pointers overlaps itself, where its strides are
+    parameters of their own."""
+    contract = context.contract
+    for access in contract.accesses:
+        groups = strided(unwrapped(access.offset), access.size) if access.view is None and access.kind != READ else None
+        if groups is None or not any(contract.is_free(stride) for stride in groups):
+            continue
+        bounds = contract.index_bounds(access)
+        pairs = [(bounds.get(unwrapped(index)), stride) for stride, index in groups.items()]
+        shape = [bound for bound, _ in pairs if bound is not None]
+        if len(shape) == len(pairs):
+            contract.apart.append(is_apart(shape, list(groups)))
+
+
+def is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
+    """That different indices of a tensor lead to different elements."""
     reached, found = terms.ZERO, []
     # Of strides that could be in any order the last one is the smallest.
     pairs = list(zip(shape, strides, strict=True))[::-1]

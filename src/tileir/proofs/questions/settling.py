@@ -6,7 +6,6 @@ reads that it is refuted should see at once which assumption is missing.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final
@@ -25,17 +24,16 @@ _MOST: Final = 40
 """Assumptions that are tried."""
 
 
-def settling(contract: Contract, solver: Solver, wrong: Sequence[Term]) -> str:
+def settling(contract: Contract, wrong: Sequence[Term]) -> str:
     """The assumption without which `wrong` may hold, in the words of `--assume`; empty if none was found."""
-    end = time.thread_time() + _SECONDS
+    solver = Solver(contract.hypotheses, _SECONDS, contract.promised)
     single = list(_candidates(contract, wrong))[:_MOST]
     # Two together only if neither is enough, and both are not about one number.
     pairs = [pair for pair in combinations(single, 2) if _differ(*pair)][:_MOST]
     for facts in [*[(fact,) for fact in single], *pairs]:
-        seconds = min(_QUICK, end - time.thread_time())
-        if seconds <= 0:
+        if solver.left <= 0:
             break
-        if solver.check([*wrong, *facts], seconds) == PROVED and solver.check(facts, _QUICK) != PROVED:
+        if solver.check([*wrong, *facts], _QUICK) == PROVED and solver.check(facts, _QUICK) != PROVED:
             return " and ".join([term_text(fact) for fact in facts])
     return ""
 

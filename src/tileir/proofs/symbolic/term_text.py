@@ -35,8 +35,9 @@ def term_text(term: Term) -> str:
         return f"{'' if data[1] else 'u'}int{data[0]}({inner[0]})"
     if operation in ("not_positive", "is_zero"):
         sign = "<=" if operation == "not_positive" else "=="
-        positive = terms.from_polynomial({m: f for m, f in terms.polynomial(term.arguments[0]) if f > 0})
-        negative = terms.from_polynomial({m: -f for m, f in terms.polynomial(term.arguments[0]) if f < 0})
+        parts = terms.polynomial(term.arguments[0])
+        positive = terms.from_polynomial({m: f for m, f in parts if _shown_sign(m, f) > 0})
+        negative = terms.from_polynomial({m: -f for m, f in parts if _shown_sign(m, f) < 0})
         return f"{term_text(positive)} {sign} {term_text(negative)}"
     if operation == "choose":
         return f"({inner[1]} if {inner[0]} else {inner[2]})"
@@ -54,6 +55,11 @@ _SIGNS: Final = {
     "conjunction": " and ",
     "disjunction": " or ",
 }
+
+
+def _shown_sign(monomial: terms.Monomial, factor: int) -> int:
+    """The sign of a product as it is shown: a quotient that is rounded up is the negative of its atom."""
+    return -factor if sum(bool(_rounded_up(atom)) for atom in monomial) % 2 else factor
 
 
 def _rounded_up(atom: Term) -> str:
