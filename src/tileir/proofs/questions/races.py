@@ -10,7 +10,7 @@ contract says.  So boxes are compared dimension by dimension, and strides, which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 from tileir.execute.analysis.token_order import TokenOrder
@@ -98,17 +98,41 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
 
 def _exclude_overlaps(context: Context) -> None:
     """Propose no launches in which an array that is written through pointers overlaps itself, where its strides are
-    parameters of their own."""
+    parameters of their own: also those that a compiler has made constants, which the kernel does not use."""
     contract = context.contract
     for access in contract.accesses:
-        groups = strided(unwrapped(access.offset), access.size) if access.view is None and access.kind != READ else None
-        if groups is None or not any(contract.is_free(stride) for stride in groups):
+        if access.view is not None or access.kind == READ or access.array is None:
             continue
+        groups = strided(unwrapped(access.offset), access.size)
         bounds = contract.index_bounds(access)
-        pairs = [(bounds.get(unwrapped(index)), stride) for stride, index in groups.items()]
-        shape = [bound for bound, _ in pairs if bound is not None]
-        if len(shape) == len(pairs):
-            contract.apart.append(is_apart(shape, list(groups)))
+        if groups is not None and any(contract.is_free(stride) for stride in groups):
+            pairs = [(bounds.get(unwrapped(index)), stride) for stride, index in groups.items()]
+            shape = [bound for bound, _ in pairs if bound is not None]
+            if len(shape) == len(pairs):
+                contract.apart.append(is_apart(shape, list(groups)))
+        contract.apart += _one_of_equal_strides(context, access, bounds)
+
+
+def _one_of_equal_strides(context: Context, access: Access, bounds: dict[Term, Term]) -> list[Term]:
+    """Of the extents of an array whose strides are one number, that at most one is above 1.
+
+    The array is a pointer that extents and as many strides follow among the parameters.
+    """
+    parameters = list(context.elements.parameters)
+    numbers = {term: number for number, term in enumerate(context.elements.parameters.values())}
+    first = numbers.get(access.array, -1) if access.array is not None else -1
+    extents = {numbers.get(bound, -1) - first: (index, bound) for index, bound in bounds.items()}
+    rank = max(extents, default=0)
+    unused = [position for position in extents if first + rank + position < len(parameters) and position > 0]
+    unused = [position for position in unused if not parameters[first + rank + position].has_uses]
+    by_factor: dict[int, list[Term]] = {}
+    factors = dict(terms.polynomial(unwrapped(access.offset)))
+    for position in unused:
+        index, bound = extents[position]
+        for monomial, factor in terms.polynomial(index)[:1]:
+            by_factor.setdefault(factors.get(monomial, 0) // factor, []).append(bound)
+    pairs = [pair for members in by_factor.values() for pair in combinations(members, 2)]
+    return [terms.disjunction(*[terms.at_most(each, terms.ONE) for each in pair]) for pair in pairs]
 
 
 def is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
