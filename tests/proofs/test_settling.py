@@ -104,3 +104,23 @@ def test_what_a_program_assumes_of_loaded_values_is_part_of_the_contract() -> No
     proof = prove_entry(entry_in(ASSUMED))
     assert proof["asserts"].verdict == "proved"
     assert [each.source for each in proof.contract if "'i' is loaded at :4" in each.text] == ["assume"]
+
+
+GATHER = """cuda_tile.module @m {
+  entry @k(%ids: tile<ptr<i32>>, %p: tile<ptr<i32>>, %n: tile<i32>) {
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %at = offset %ids, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %i, %t = load_ptr_tko weak %at : tile<ptr<i32>> -> tile<i32>, token
+    %tensor = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
+    %view = make_partition_view %tensor : partition_view<tile=(1), tensor_view<?xi32, strides=[1]>>
+    %v, %u = load_view_tko weak %view[%i] : partition_view<tile=(1), tensor_view<?xi32, strides=[1]>>, tile<i32> -> tile<1xi32>, token
+    return
+  }
+}"""
+
+
+def test_contents_that_are_indices_are_named() -> None:
+    entry = entry_in(GATHER)
+    answer = prove_entry(entry)["bounds"]
+    assert answer.verdict == "refuted" and answer.excluded_by == "--assume '0 <= ids[*] < n'"
+    assert prove_entry(entry, ["0 <= ids[*] < n"])["bounds"].verdict == "proved"

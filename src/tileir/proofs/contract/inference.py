@@ -277,6 +277,10 @@ class Uses:
                     yield from [(array, count) for count in counts]
                     break
 
+    def unmasked_count(self, access: Access) -> Term | None:
+        """How many elements an array has if an access is within it wherever its mask says nothing."""
+        return self._count(access, {}, True)
+
     def bounds_of(self, access: Access) -> dict[Term, Term]:
         """By index, the bound that the mask of an access through pointers compares it with."""
         return {dimension.index: dimension.extent for dimension in self._dimensions[access]}

@@ -30,12 +30,43 @@ def settling(contract: Contract, wrong: Sequence[Term]) -> str:
     single = list(_candidates(contract, wrong))[:_MOST]
     # Two together only if neither is enough, and both are not about one number.
     pairs = [pair for pair in combinations(single, 2) if _differ(*pair)][:_MOST]
-    for facts in [*[(fact,) for fact in single], *pairs]:
+    tried: list[tuple[tuple[Term, ...], str]]
+    tried = [((fact,), term_text(fact)) for fact in [*_sizes(contract, wrong), *single]]
+    tried += _contents(contract, wrong)
+    tried += [(pair, " and ".join([term_text(fact) for fact in pair])) for pair in pairs]
+    for facts, text in tried:
         if solver.left <= 0:
             break
         if solver.check([*wrong, *facts], _QUICK) == PROVED and solver.check(facts, _QUICK) != PROVED:
-            return " and ".join([term_text(fact) for fact in facts])
+            return text
     return ""
+
+
+def _sizes(contract: Contract, wrong: Sequence[Term]) -> Iterator[Term]:
+    """That an array has all elements that an access without a mask goes over."""
+    named = set(variables(*wrong))
+    for access in contract.accesses:
+        size = contract.counts.get(access.array) if access.array is not None else None
+        count = contract.uses.unmasked_count(access) if size in named and access.view is None else None
+        if size is not None and count is not None:
+            yield terms.at_least(size, count)
+
+
+def _contents(contract: Contract, wrong: Sequence[Term]) -> Iterator[tuple[tuple[Term, ...], str]]:
+    """That what is loaded from an array is an index of another one, or of a row of it."""
+    parts = list(subterms(*wrong))
+    loaded: dict[str, list[Term]] = {}
+    for part in parts:
+        if part.operation == "app" and str(part.data[0]).endswith("[]") and part.sort == terms.INTEGER:
+            loaded.setdefault(str(part.data[0]).removesuffix("[]"), []).append(part)
+    limits = [each for each in dict.fromkeys(contract.uses.all_extents()) if not is_local(each)]
+    for access in contract.accesses:
+        factors = [abs(factor) // access.size for monomial, factor in terms.polynomial(access.offset) if monomial]
+        limits += [terms.number(factor) for factor in factors if factor > 1]
+    for name, elements in loaded.items():
+        for limit in dict.fromkeys(limits):
+            facts = tuple([terms.between(terms.ZERO, element, limit) for element in elements])
+            yield facts, f"0 <= {name}[*] < {term_text(limit)}"
 
 
 def _candidates(contract: Contract, wrong: Sequence[Term]) -> Iterator[Term]:
