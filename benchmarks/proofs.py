@@ -31,7 +31,7 @@ from recorded_programs import structure  # noqa: E402
 from tileir.execute.launching.entries import entries_of  # noqa: E402
 from tileir.proofs.prover import prove_entry  # noqa: E402
 from tileir.proofs.records import QUESTIONS  # noqa: E402
-from tileir.proofs.report import Proof, place  # noqa: E402
+from tileir.proofs.report import Proof, location_text  # noqa: E402
 
 VERDICTS = ("proved", "refuted", "unknown")
 
@@ -147,7 +147,7 @@ def _refutation(label: str, proof: Proof, question: str) -> str:
     answer = proof[question]
     assert answer.launch is not None and answer.finding is not None
     launch = f"launch: {answer.launch.text()}"
-    return f"{label}, {question} at {place(answer.finding.operation)}\n{launch}\n{answer.finding.render()}"
+    return f"{label}, {question} at {location_text(answer.finding.operation)}\n{launch}\n{answer.finding.render()}"
 
 
 if __name__ == "__main__":

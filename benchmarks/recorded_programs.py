@@ -1,10 +1,11 @@
 """Programs of the kernels that scripts and tests of cuTile launch, recorded without a GPU and without running them.
 
-    python benchmarks/recorded_programs.py CHECKOUT FOLDER [--minutes 10]
+    python benchmarks/recorded_programs.py CHECKOUT FOLDER [--minutes 30]
 
 CHECKOUT is one of cutile-python (its samples and two of its tests) or of TileGym (the tests of its operators).
 FOLDER gets a bytecode file for each structure of a program: two that differ only in types, sizes and constants are one.
-A launch returns at once, so what scripts and tests say about results means nothing.
+A launch returns at once, and operations of torch on large tensors return whatever is in memory, so what scripts and
+tests say about results means nothing.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from tileir.ir.core import Operation
 
 FOLDER = "TILEIR_RECORDED_PROGRAMS"
 GPU = "b200"
-SAMPLE = 4  # Tests of one function.
-SECONDS = 120.0  # For a file of tests, most of which is spent on references.
+SAMPLE = 8  # Tests of one function.
+SECONDS = 120.0  # For a script or a file of tests.
 
 
 def structure(module: Operation) -> str:
@@ -67,6 +68,10 @@ def begin_recording() -> None:
     settings = Settings()
     settings.target = GPU
     begin(settings, watcher=Recorder(Path(os.environ[FOLDER])))
+    # Torch is needed to record, and not to read what was recorded.
+    from no_arithmetic import NoArithmetic
+
+    NoArithmetic().__enter__()
 
 
 def pytest_load_initial_conftests() -> None:
@@ -103,7 +108,7 @@ def _spread(count: int) -> list[int]:
 
 
 def record(checkout: Path, folder: Path, minutes: float) -> None:
-    """Record the programs of a checkout; what fails or takes too long is left out."""
+    """Record the programs of a checkout, and print how many each script or file of tests had, and how it ended."""
     folder.mkdir(parents=True, exist_ok=True)
     path = [str(Path(__file__).absolute().parent), *(os.path.abspath(part) for part in sys.path if part)]
     if (checkout / "src" / "tilegym").is_dir():
@@ -121,17 +126,21 @@ def record(checkout: Path, folder: Path, minutes: float) -> None:
     end = time.time() + 60 * minutes
     for command in _commands(checkout):
         limit = max(1.0, min(SECONDS, end - time.time()))
+        before = len(list(folder.iterdir()))
         try:
-            subprocess.run(
+            done = subprocess.run(
                 [sys.executable, *command],
                 cwd=checkout,
                 env=environment,
                 timeout=limit,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                text=True,
             )
+            ended = done.stdout.rstrip().rpartition("\n")[2]
         except subprocess.TimeoutExpired:
-            print(f"left out, out of time: {' '.join(command)}")
+            ended = "out of time"
+        print(f"{len(list(folder.iterdir())) - before:4} programs: {command[-1]} ({ended})", flush=True)
 
 
 def _commands(checkout: Path) -> Iterable[list[str]]:
@@ -157,7 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--script", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.script:

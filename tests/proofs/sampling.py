@@ -18,8 +18,10 @@ from tileir.ir.core import Operation
 from tileir.ir.types import I1, IntegerType
 from tileir.proofs.contract.contract import Contract, size_variable, tensors
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.elements import is_base
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import Term
+from tileir.proofs.symbolic.traversal import subterms, variables
+from tileir.proofs.symbolic.views import is_base
 
 MOST_ELEMENTS = 1 << 20
 MOST_BLOCKS = 200
@@ -34,7 +36,7 @@ class Unbound(Exception):
 def evaluated(term: Term, numbers: dict[Term, int]) -> int:
     """The number that a term is, given numbers for variables."""
     found: dict[Term, int] = dict(numbers)
-    for part in terms.subterms(term):
+    for part in subterms(term):
         if part not in found:
             found[part] = _part(part, [found[argument] for argument in part.arguments])
     return found[term]
@@ -62,7 +64,7 @@ def _part(term: Term, values: list[int]) -> int:
         return values[0] // values[1] if operation == "floor_div" else values[0] % values[1]
     if operation in _FUNCTIONS:
         return int(_FUNCTIONS[operation](*values))
-    raise Unbound(terms.text(term))
+    raise Unbound(term_text(term))
 
 
 _FUNCTIONS: dict[str, Any] = {
@@ -107,12 +109,12 @@ def _drawn(contract: Contract, entry: Operation, chosen: random.Random) -> Launc
             if low is not None and numbers[term] < low:
                 numbers[term] = low
     for fact in contract.hypotheses:
-        variables = terms.variables(fact)
-        if fact.operation == "is_zero" and len(variables) == 1 and variables[0] in numbers:
+        named = variables(fact)
+        if fact.operation == "is_zero" and len(named) == 1 and named[0] in numbers:
             # factor * x + offset == 0
-            offset, with_one = [evaluated(fact.arguments[0], {variables[0]: value}) for value in (0, 1)]
+            offset, with_one = [evaluated(fact.arguments[0], {named[0]: value}) for value in (0, 1)]
             if with_one != offset:
-                numbers[variables[0]] = -offset // (with_one - offset)
+                numbers[named[0]] = -offset // (with_one - offset)
     try:
         _lay_out(contract, numbers, chosen)
         grid = []
@@ -129,7 +131,7 @@ def _drawn(contract: Contract, entry: Operation, chosen: random.Random) -> Launc
     arguments = [
         _argument(value.type.element, term, numbers, sizes, chosen) for value, term in elements.parameters.items()
     ]
-    shown = {terms.text(term): number for term, number in numbers.items()}
+    shown = {term_text(term): number for term, number in numbers.items()}
     return Launch(tuple(grid), arguments, shown)
 
 
@@ -172,7 +174,7 @@ def _sizes(contract: Contract, numbers: dict[Term, int]) -> dict[Term, int] | No
 def _holds(contract: Contract, numbers: dict[Term, int]) -> bool:
     facts = [*contract.hypotheses, *[fact for each in contract.elements.assumed.values() for fact in each]]
     for fact in facts:
-        parts = terms.variables(fact)
+        parts = variables(fact)
         if any(part.data[3] for part in parts):
             continue  # About the tile blocks of the launch.
         if not evaluated(fact, numbers):

@@ -22,7 +22,9 @@ from tileir.ir.types import I1, IntegerType
 from tileir.ir.values import Value
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.elements import Elements, Indices
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import Term
+from tileir.proofs.symbolic.traversal import subterms
 
 FAMILIES = ("arithmetic", "conversions", "shapes", "reductions", "control_flow", "memory", "views")
 ELEMENTS = 3  # Of each result, at random.
@@ -87,7 +89,7 @@ class Comparison(Observer):
         expected = self._number(value, place)
         if found != expected:
             operation = value.defining_operation
-            self.differences.append(f"{operation}\n[{place}] is {expected}, and the term {terms.text(term)} {found}")
+            self.differences.append(f"{operation}\n[{place}] is {expected}, and the term {term_text(term)} {found}")
 
     def _number(self, value: Value, place: Any) -> int:
         number = numpy.asarray(self._values[value])[tuple(place)]
@@ -96,11 +98,11 @@ class Comparison(Observer):
     def _bound(self, term: Term) -> dict[Term, int]:
         """Numbers for the parts of a term that are not followed: what the interpreter computed."""
         numbers = dict(self._numbers)
-        for part in terms.subterms(term):
+        for part in subterms(term):
             if part in self._elements.unfollowed and part not in numbers:
                 value, indices = self._elements.unfollowed[part]
                 if value not in self._values or not isinstance(value.type.element, IntegerType):
-                    raise Unbound(terms.text(part))
+                    raise Unbound(term_text(part))
                 numbers[part] = self._number(value, [evaluated(index, numbers) for index in indices])
             elif part.operation == "app" and part not in numbers:
                 numbers[part] = self._called(part, numbers)

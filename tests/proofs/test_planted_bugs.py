@@ -11,7 +11,7 @@ from tileir.proofs.prover import prove_entry
 
 pytest.importorskip("z3", reason="proofs need z3")
 
-SECONDS = 30.0
+SECONDS = 60.0
 OWN = [*KERNELS.values(), *EXAMPLE_KERNELS.values()]
 
 

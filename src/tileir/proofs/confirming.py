@@ -146,9 +146,9 @@ def _answers(claim: Claim, finding: Finding) -> bool:
     """Whether a finding is what a claim says: its kind, at the claim's operation or its other one."""
     if finding.kind not in KINDS[claim.question]:
         return False
-    places = [finding.operation, *([finding.other.operation] if finding.other is not None else [])]
+    found = [finding.operation, *([finding.other.operation] if finding.other is not None else [])]
     claimed = [each for each in (claim.operation, claim.other) if each is not None]
-    if any(place in claimed for place in places):
+    if any(each in claimed for each in found):
         return True
     if claim.question == "coverage":
         # It is reported at the first store to the array, or is about the whole array.
@@ -256,15 +256,15 @@ class _Errors(Observer):
 def _packed(finding: Finding, operations: Sequence[Operation]) -> list[Any]:
     numbers = {operation: number for number, operation in enumerate(operations)}
 
-    def place(found: FindingLocation | None) -> list[Any] | None:
+    def packed_location(found: FindingLocation | None) -> list[Any] | None:
         return None if found is None else [numbers[found.operation], found.block, found.element]
 
     texts = [finding.kind, finding.title, finding.details, finding.help, finding.relation]
-    return [*texts, finding.count, place(finding.location), place(finding.other)]
+    return [*texts, finding.count, packed_location(finding.location), packed_location(finding.other)]
 
 
 def _unpacked(packed: list[Any], operations: Sequence[Operation]) -> Finding:
-    def place(found: list[Any] | None) -> FindingLocation | None:
+    def unpacked_location(found: list[Any] | None) -> FindingLocation | None:
         if found is None:
             return None
         number, block, element = found
@@ -272,9 +272,9 @@ def _unpacked(packed: list[Any], operations: Sequence[Operation]) -> Finding:
         return FindingLocation(operations[number], block_id, None if element is None else tuple(element))
 
     kind, title, details, help, relation, count, first, second = packed
-    location = place(first)
+    location = unpacked_location(first)
     assert location is not None
-    finding = Finding(kind, title, location, details, help, relation, place(second))
+    finding = Finding(kind, title, location, details, help, relation, unpacked_location(second))
     finding.count = count
     return finding
 

@@ -32,6 +32,10 @@ from tileir.proofs.report import Answer, Proof
 SECONDS: Final = 30.0
 """The time limit for a kernel."""
 _GUESSED: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
+_MOST_SETTLED: Final = 2
+"""Claims of a question that is unknown for which the assumption is looked for that would settle them."""
+_SETTLING: Final = 4.0
+"""Seconds for that."""
 _SHARE: Final = 0.7
 """Of the time, for proofs; the rest is for launches."""
 
@@ -155,14 +159,14 @@ def prove_entry(
         if claim.question == "coverage" and claim.verdict == "refutable" and claim.operation in guessed:
             claim.verdict, claim.reason = "unknown", _GUESSED
     confirmer = Confirmer(entry)
-    # The proofs have a share of the processor, so that answers do not depend on what else the machine does.
-    until = max(begin + seconds, time.monotonic() + seconds * (1 - _SHARE))
+    until = begin + 0.9 * seconds
     for number, question in enumerate(QUESTIONS):
         about = [claim for claim in found if claim.question == question]
         # What one question leaves is for the others.
         left = max(until - time.monotonic(), 0.0) / (len(QUESTIONS) - number)
-        proof.answers[question] = _answer(question, about, confirmer, time.monotonic() + left)
-        proof.answers[question].names = names
+        answer = proof.answers[question] = _answer(question, about, confirmer, time.monotonic() + left)
+        answer.names = names
+    _settle(proof, begin + seconds, names)
     proof.seconds = time.monotonic() - begin
     return proof
 
@@ -193,6 +197,17 @@ def _numbered(text: str, names: Sequence[str]) -> str:
     return re.sub(rf"(?<![\w.])(?:{words})(?!\w)", lambda found: numbers[found[0]], text) if names else text
 
 
+def _settle(proof: Proof, until: float, names: Sequence[str]) -> None:
+    """Look for the assumptions that are missing: first those that exclude what refutes a question."""
+    open_claims = [answer.refuting for answer in proof.refuted]
+    for answer in proof.answers.values():
+        open_claims += [claim for claim in answer.claims if claim.verdict == "unknown"][:_MOST_SETTLED]
+    until = min(until, time.monotonic() + _SETTLING)
+    for claim in open_claims:
+        if claim is not None and not claim.settled_by and time.monotonic() < until:
+            claim.settled_by = _named(claim.settle(), names)
+
+
 def _answer(question: str, about: list[Claim], confirmer: Confirmer, deadline: float) -> Answer:
     answer = Answer(question, "proved", about)
     for claim in about:
@@ -201,7 +216,7 @@ def _answer(question: str, about: list[Claim], confirmer: Confirmer, deadline: f
         result = confirmer.confirm(claim, deadline - time.monotonic())
         if isinstance(result, Confirmation):
             answer.verdict, answer.launch, answer.finding = "refuted", result.launch, result.finding
-            answer.sanitize = result.sanitize
+            answer.sanitize, answer.refuting = result.sanitize, claim
             return answer
         claim.verdict, claim.reason = "unknown", result
     if any(claim.verdict != "proved" for claim in about):

@@ -61,3 +61,5 @@ class Claim:
     reason: str = ""
     settled_by: str = ""
     candidates: Callable[[], Iterator[Candidate]] = no_candidates
+    settle: Callable[[], str] = str
+    """Finds `settled_by`, which takes a while."""

@@ -65,8 +65,17 @@ class Answer:
     sanitize: str = field(default="errors", repr=False)
     """How `tileir run --sanitize` finds the same; empty where the interpreter does without a sanitizer."""
 
+    refuting: Claim | None = field(default=None, repr=False)
+    """The claim that is refuted."""
+
     names: Sequence[str] = field(default=(), repr=False)
     """Those of the kernel's parameters in the script that it is from."""
+
+    @property
+    def excluded_by(self) -> str:
+        """The option that excludes the launch which refutes the question; empty if none was found."""
+        settled_by = self.refuting.settled_by if self.refuting is not None else ""
+        return f"--assume {shlex.quote(settled_by)}" if settled_by else ""
 
     @property
     def instance(self) -> str:
@@ -108,19 +117,25 @@ class Answer:
                 lines.append(f"and {several(len(reasons) - len(lines), 'line')} more: -v shows them")
             yield head + lines.pop(0)
         if verbose:
-            lines += [f"proved: {place(claim.operation)}" for claim in self.claims if claim.verdict == "proved"]
+            lines += [f"proved: {location_text(claim.operation)}" for claim in self.claims if claim.verdict == "proved"]
         yield from [f"{' ' * len(head)}{line}" for line in lines]
 
     def to_dict(self, run: str = RUN) -> dict[str, Any]:
         found: dict[str, Any] = {"verdict": self.verdict}
         found["claims"] = [
-            {"verdict": each.verdict, "at": place(each.operation), "reason": each.reason, "settled_by": each.settled_by}
+            {
+                "verdict": each.verdict,
+                "at": location_text(each.operation),
+                "reason": each.reason,
+                "settled_by": each.settled_by,
+            }
             for each in self.claims
         ]
         if self.finding is not None and self.launch is not None:
             finding = self.finding.worded()
             found["launch"] = {"grid": list(self.launch.grid), "arguments": list(self.launch.arguments)}
             found["instance"], found["command"] = self.instance, self.command(run)
+            found["excluded_by"] = self.excluded_by
             found["finding"] = {
                 "kind": finding.kind,
                 "title": finding.title,
@@ -177,6 +192,8 @@ class Proof:
         for answer in self.refuted:
             assert answer.finding is not None
             lines += ["", answer.finding.render(), f"{_MARGIN}= repeat: {answer.command(run)}"]
+            if answer.excluded_by:
+                lines.append(f"{_MARGIN}= if callers guarantee it: {answer.excluded_by}")
         return "\n".join(lines)
 
     def to_dict(self, run: str = RUN) -> dict[str, Any]:
@@ -195,11 +212,13 @@ class Proof:
             (diagnostic,) = SanitizerError(report).diagnostics
             diagnostic.message = f"{diagnostic.message}, {answer.instance}"
             diagnostic.notes.append(note(f"repeat: {answer.command(run)}", UNKNOWN))
+            if answer.excluded_by:
+                diagnostic.notes.append(note(f"if callers guarantee it: {answer.excluded_by}", UNKNOWN))
             found.append((f"prove-{answer.question}", diagnostic))
         return found
 
 
-def place(operation: Operation | None) -> str:
+def location_text(operation: Operation | None) -> str:
     """`k.mlir:8:14 store_ptr_tko`, as much of it as is known."""
     if operation is None:
         return ""
@@ -214,10 +233,10 @@ def _position(operation: Operation) -> dict[str, Any]:
 
 def _reasons(claims: list[Claim]) -> Iterator[str]:
     """Why claims are unknown, each reason once, and what would settle it."""
-    places: dict[tuple[str, str], list[str]] = {}
+    operations: dict[tuple[str, str], list[str]] = {}
     for claim in claims:
-        places.setdefault((claim.reason, claim.settled_by), []).append(place(claim.operation))
-    for (reason, settled_by), (first, *others) in places.items():
+        operations.setdefault((claim.reason, claim.settled_by), []).append(location_text(claim.operation))
+    for (reason, settled_by), (first, *others) in operations.items():
         where = f"{first} and {len(others)} more" if others else first
         yield ": ".join([text for text in (where, reason) if text])
         if settled_by:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from tileir.execute.errors import MissingDependencyError
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.terms import BOOLEAN, INTEGER, Term
+from tileir.proofs.symbolic.traversal import subterms, transformed, variables
 
 PROVED: Final = "proved"
 REFUTED: Final = "refuted"
@@ -21,6 +22,8 @@ _QUICK: Final = 0.2
 """Seconds for a question that only makes terms simpler."""
 _STEPS: Final = 2_000_000
 """What z3 does at least in a second, in its own unit: answers should not depend on what else the machine does."""
+_WAIT: Final = 1.2
+"""How much longer than its time a solver works on a busy machine."""
 
 
 def z3_module() -> Any:
@@ -60,15 +63,19 @@ class Solver:
         """`promises` returns facts that hold wherever a term occurs."""
         self.hypotheses: list[Term] = list(hypotheses)
         self._promises: Callable[[Term], Iterable[Term]] = promises
-        # Of this thread: answers should not depend on what else the machine does.
+        # Of this thread: answers should not depend on what else the machine does, unless that is very much.
         self._end: float = time.thread_time() + seconds
+        self._until: float = time.monotonic() + _WAIT * seconds
+        self._translation: _Translation = _Translation()
+        self._sizes: dict[Term, Term] = {fact: size for fact in self.hypotheses if (size := _least_size(fact))}
         self._simple: dict[tuple[Term, frozenset[Term]], Term] = {}
         self._answers: dict[frozenset[Term], str] = {}
+        self._tried: dict[frozenset[Term], float] = {}
         self.queries: int = 0
 
     @property
     def left(self) -> float:
-        return self._end - time.thread_time()
+        return min(self._end - time.thread_time(), self._until - time.monotonic())
 
     # --- questions ---
 
@@ -76,44 +83,60 @@ class Solver:
         """Whether a fact holds in every launch of the contract where `facts` hold."""
         if goal is terms.TRUE:
             return True
-        return self.check([*facts, terms.negation(goal)], seconds)[0] == PROVED
+        return self.check([*facts, terms.negation(goal)], seconds) == PROVED
 
-    def check(self, assertions: Sequence[Term], seconds: float = 3.0) -> tuple[str, Model | None]:
-        """PROVED if the assertions contradict each other or the hypotheses, else REFUTED and a model, or UNKNOWN."""
-        everything = [*self.hypotheses, *assertions]
-        if any(each is terms.FALSE for each in everything):
-            return PROVED, None
-        key = frozenset(everything)
-        if self._answers.get(key) in (PROVED, UNKNOWN):
-            return self._answers[key], None
+    def check(self, assertions: Sequence[Term], seconds: float = 3.0) -> str:
+        """PROVED if the assertions contradict each other or the hypotheses, else REFUTED, or UNKNOWN."""
+        if any(each is terms.FALSE for each in (*assertions, *self.hypotheses)):
+            return PROVED
+        key = frozenset(assertions)
+        if key in self._answers:
+            return self._answers[key]
         limit = min(seconds, self.left)
-        if limit <= 0:
-            return UNKNOWN, None
+        if limit <= self._tried.get(key, 0):
+            return UNKNOWN
+        answer, _ = self._solved(self._relevant(assertions), limit)
+        if answer == UNKNOWN:
+            self._tried[key] = limit
+        else:
+            self._answers[key] = answer
+        return answer
+
+    def model(self, assertions: Sequence[Term], seconds: float = 3.0) -> Model | None:
+        """A launch of the contract where the assertions hold, if one is found."""
+        everything = [*self.hypotheses, *assertions]
+        limit = min(seconds, self.left)
+        if limit <= 0 or any(each is terms.FALSE for each in everything):
+            return None
+        answer, solver = self._solved([*everything, *self._promised(everything)], limit)
+        return Model(self._translation, solver.model()) if answer == REFUTED else None
+
+    def _solved(self, facts: Sequence[Term], seconds: float) -> tuple[str, Any]:
         self.queries += 1
-        translation = _Translation()
+        translation = self._translation
         solver = translation.z3.Solver()
-        solver.set("rlimit", int(limit * _STEPS))
-        solver.set("timeout", int(limit * 10_000) + 1)
-        for each in everything:
-            solver.add(translation.of(each))
-        for promise in [*self._promised(everything), *quotient_bounds(everything)]:
-            solver.add(translation.of(promise))
-        solver.add(*translation.constraints)
+        solver.set("rlimit", int(seconds * _STEPS))
+        solver.set("timeout", int(1000 * min(10 * seconds, max(self._until - time.monotonic(), 0.0))) + 1)
+        solver.add(*translation.all_of([*facts, *quotient_bounds(facts)]))
         result = solver.check()
-        if result == translation.z3.unsat:
-            self._answers[key] = PROVED
-            return PROVED, None
-        if result == translation.z3.sat:
-            return REFUTED, Model(translation, solver.model())
-        self._answers[key] = UNKNOWN
-        return UNKNOWN, None
+        is_proved, is_refuted = result == translation.z3.unsat, result == translation.z3.sat
+        return PROVED if is_proved else REFUTED if is_refuted else UNKNOWN, solver
+
+    def _relevant(self, assertions: Sequence[Term]) -> list[Term]:
+        """The assertions with the hypotheses, but for the sizes of arrays that nothing else is about: an array may
+        always be larger, and that it is as large as its tensor is a product of symbols."""
+        facts = [*assertions, *[fact for fact in self.hypotheses if fact not in self._sizes]]
+        facts += self._promised(facts)
+        named = set(variables(*facts))
+        sizes = [fact for fact, size in self._sizes.items() if size in named]
+        return [*facts, *sizes, *self._promised(sizes)]
 
     def _promised(self, assertions: Sequence[Term]) -> list[Term]:
         found: dict[Term, None] = {}
         pending = list(assertions)
         seen: set[Term] = set()
         while pending:
-            for part in terms.subterms(*pending):
+            for part in subterms(*pending):
                 if part not in seen:
                     seen.add(part)
                     found.update(dict.fromkeys(self._promises(part)))
@@ -127,7 +150,7 @@ class Solver:
         known = frozenset(facts)
         key = (term, known)
         if key not in self._simple:
-            self._simple[key] = terms.transformed(term, lambda part: self._simplified_part(part, known))
+            self._simple[key] = transformed(term, lambda part: self._simplified_part(part, known))
         return self._simple[key]
 
     def simplified_facts(self, facts: Iterable[Term]) -> list[Term]:
@@ -159,6 +182,19 @@ class Solver:
         return None
 
 
+def _least_size(fact: Term) -> Term | None:
+    """The variable without a limit that a fact is a lower bound of, `number - size <= 0`."""
+    if fact.operation != "not_positive":
+        return None
+    parts = terms.polynomial(fact.arguments[0])
+    for monomial, factor in parts:
+        if factor == -1 and len(monomial) == 1 and monomial[0].operation == "variable" and monomial[0].data[2] is None:
+            others = [atom for atoms, _ in parts if atoms != monomial for atom in atoms]
+            if monomial[0] not in variables(*others):
+                return monomial[0]
+    return None
+
+
 def quotient_bounds(assertions: Sequence[Term]) -> list[Term]:
     """Of `x // d` where `x < k*r` and `d` is `c*k`: that `c * (x // d) < r`.
 
@@ -173,7 +209,7 @@ def quotient_bounds(assertions: Sequence[Term]) -> list[Term]:
                     limit = terms.add(terms.sub(monomial[0], fact.arguments[0]), terms.ONE)
                     limits.setdefault(monomial[0], []).append(limit)
     found = []
-    for part in terms.subterms(*assertions):
+    for part in subterms(*assertions):
         if part.operation not in ("floor_div", "modulo") or terms.constant(part.arguments[1]) is not None:
             continue
         left, right = part.arguments
@@ -212,17 +248,23 @@ class _Translation:
 
     def __init__(self) -> None:
         self.z3: Any = z3_module()
-        self.constraints: list[Any] = []
         self._known: dict[Term, Any] = {}
+        self._true: dict[Term, list[Any]] = {}
         self._sorts: dict[str, Any] = {}
 
     def of(self, term: Term) -> Any:
+        self.all_of([term])
+        return self._known[term]
+
+    def all_of(self, facts: Sequence[Term]) -> list[Any]:
+        """Facts as expressions, and what is true of their parts."""
         known = self._known
-        if term not in known:
-            for part in terms.subterms(term):
-                if part not in known:
-                    known[part] = self._part(part, [known[argument] for argument in part.arguments])
-        return known[term]
+        constraints: list[Any] = []
+        for part in subterms(*facts):
+            if part not in known:
+                known[part] = self._part(part, [known[argument] for argument in part.arguments])
+            constraints += self._true.get(part, ())
+        return [*[known[fact] for fact in facts], *constraints]
 
     def _sort(self, name: str) -> Any:
         if name == INTEGER:
@@ -237,9 +279,9 @@ class _Translation:
         low, high = terms.interval(term)
         if term.sort == INTEGER:
             if low is not None:
-                self.constraints.append(found >= low)
+                self._true.setdefault(term, []).append(found >= low)
             if high is not None:
-                self.constraints.append(found <= high)
+                self._true.setdefault(term, []).append(found <= high)
         return found
 
     def _part(self, term: Term, arguments: list[Any]) -> Any:
@@ -284,7 +326,7 @@ class _Translation:
         pair = f"{term.arguments[0].number} by {term.arguments[1].number}"
         quotient, rest = z3.Int(f"quotient {pair}"), z3.Int(f"rest {pair}")
         inside = z3.If(right > 0, z3.And(rest >= 0, rest < right), z3.And(rest <= 0, rest > right))
-        self.constraints.append(z3.Implies(right != 0, z3.And(left == right * quotient + rest, inside)))
+        self._true[term] = [z3.Implies(right != 0, z3.And(left == right * quotient + rest, inside))]
         return quotient if term.operation == "floor_div" else rest
 
 

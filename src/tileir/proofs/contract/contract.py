@@ -31,10 +31,14 @@ from tileir.proofs.contract import stated
 from tileir.proofs.contract.inference import Uses, unwrapped
 from tileir.proofs.records import Assumption, Source
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.element_rules import Tensor, bytes_of, is_on_every_path, promised, range_of
-from tileir.proofs.symbolic.elements import GRID_LIMITS, Elements, is_base
+from tileir.proofs.symbolic.element_rules import is_on_every_path, promised
+from tileir.proofs.symbolic.elements import GRID_LIMITS, Elements
+from tileir.proofs.symbolic.integer_rules import range_of
 from tileir.proofs.symbolic.memory import Access, accesses, is_local, primed
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import substitute, subterms, variables
+from tileir.proofs.symbolic.views import Tensor, bytes_of, is_base
 from tileir.rewrite.fact import shape_of
 
 _AXES: Final = "xyz"
@@ -63,6 +67,7 @@ class Contract:
     """What is stated about every element of an array, with `stated.EVERY` as its position."""
     grid: tuple[Term, ...] = ()
     """The number of tile blocks along each axis: a rule, or the variable of the axis where there is none."""
+    is_grid_inferred: bool = False
 
     def assume(self, fact: Term, text: str, source: Source) -> None:
         if fact is not terms.TRUE:
@@ -74,9 +79,9 @@ class Contract:
         yield from self.elements.assumed.get(term, ())
         if term.operation == "app" and self.contents and len(term.arguments) == 1:
             for fact in self.contents:
-                elements = [part for part in terms.subterms(fact) if part.operation == "app" and part.data == term.data]
+                elements = [part for part in subterms(fact) if part.operation == "app" and part.data == term.data]
                 if any(part.arguments == (stated.EVERY,) for part in elements):
-                    yield terms.substitute(fact, {stated.EVERY: term.arguments[0]})
+                    yield substitute(fact, {stated.EVERY: term.arguments[0]})
 
     def is_free(self, stride: Term) -> bool:
         """Whether a stride is a parameter of its own, which nothing says anything about in terms of others.
@@ -89,12 +94,10 @@ class Contract:
             return False
         shapes = [extent for tensor in tensors(self.elements) for extent in tensor.shape]
         paths = [fact for access in self.accesses for fact in (*access.facts, access.mask) if access.view is None]
-        facts = [fact for fact in self.hypotheses if not any(_is_size(part) for part in terms.variables(fact))]
-        if own & set(terms.variables(*shapes)):
+        facts = [fact for fact in self.hypotheses if not any(_is_size(part) for part in variables(fact))]
+        if own & set(variables(*shapes)):
             return False
-        return all(
-            own.isdisjoint(named) or own >= named for named in [set(terms.variables(f)) for f in (*paths, *facts)]
-        )
+        return all(own.isdisjoint(named) or own >= named for named in [set(variables(f)) for f in (*paths, *facts)])
 
     def index_bounds(self, access: Access) -> dict[Term, Term]:
         """What the indices in the offset of a pointer stay below: by a mask, or as there are so many blocks."""
@@ -120,7 +123,7 @@ def contract_of(
     found, _ = accesses(elements)
     uses = Uses(elements, found)
     # What is stated of two parameters together says how they differ.
-    related = [terms.variables(stated.parse(text, _names(elements))) for text in given]
+    related = [variables(stated.parse(text, _names(elements))) for text in given]
     shapes = [*[tensor.shape for tensor in tensors(elements)], *related]
     known, equalities = limits.with_equal(uses.equal_extents(), shapes)
     elements = Elements(entry, known)
@@ -129,7 +132,7 @@ def contract_of(
     names = _names(elements)
     for text in given:
         fact = stated.parse(text, names)
-        if stated.EVERY in terms.variables(fact):
+        if stated.EVERY in variables(fact):
             contract.contents.append(fact)
             contract.note(text, "stated")
         else:
@@ -142,21 +145,25 @@ def contract_of(
         contract.note(text, "inferred")
     uses = contract.uses
     _add_grid(contract, uses, grid, names)
+    for extent in dict.fromkeys(uses.extents()):
+        fact = terms.at_least(extent, ONE)
+        if not is_local(extent) and fact not in (terms.TRUE, terms.FALSE):
+            contract.assume(fact, f"{term_text(extent)} >= 1", "inferred")
     for fact, text in uses.constant_indices():
         contract.assume(fact, text, "inferred")
     for fact, text in uses.equal_counts():
-        named = set(terms.variables(fact))
-        together = [set(terms.variables(*each)) for each in (*related, *[tensor.shape for tensor in tensors(elements)])]
+        named = set(variables(fact))
+        together = [set(variables(*each)) for each in (*related, *[tensor.shape for tensor in tensors(elements)])]
         # A transposed index would be hidden.
         if not any(len(named & each) > 1 for each in together):
             contract.assume(fact, text, "inferred")
     if grid is None:
         for fact, text in uses.row_limits():
             contract.assume(fact, text, "inferred")
-    decided = terms.variables(*contract.grid)
+    decided = variables(*contract.grid)
     for fact, text in uses.single_tiles():
         # A limit of what the grid counts would leave one tile block.
-        if not any(part in decided for part in terms.variables(fact)):
+        if not any(part in decided for part in variables(fact)):
             contract.assume(fact, text, "inferred")
     _add_sizes(contract, uses)
     return contract
@@ -218,7 +225,7 @@ class _Limits:
             fact = promised(operation, term) if term in parameters else None
             if fact is None or fact is terms.TRUE:
                 continue
-            text = terms.text(fact).replace("&", "")
+            text = term_text(fact).replace("&", "")
             if is_base(term):
                 divisor = terms.constant(fact.arguments[0].arguments[1]) if fact.arguments[0].arguments[1:] else None
                 text = f"{text.split(' %')[0]} is aligned to {divisor} bytes"
@@ -239,7 +246,7 @@ class _Limits:
                         low = self._low.get(term, term.data[1])
                         if low is None or low < least:
                             self._low[term] = least
-                            self.inferred.append(f"{terms.text(term)} >= {least}")
+                            self.inferred.append(f"{term_text(term)} >= {least}")
 
     def with_equal(
         self, groups: Iterable[tuple[Term, Term]], shapes: Sequence[Sequence[Term]]
@@ -271,7 +278,7 @@ class _Limits:
             if number is not None and ((low is not None and number < low) or (high is not None and number > high)):
                 continue
             leader[b if number is None else a] = a if number is None else b
-            texts.append(f"{terms.text(b if number is None else a)} == {terms.text(a if number is None else b)}")
+            texts.append(f"{term_text(b if number is None else a)} == {term_text(a if number is None else b)}")
         known = {}
         for value, term in self._plain.parameters.items():
             term = self.terms.get(value, term)
@@ -357,14 +364,15 @@ def _add_grid(contract: Contract, uses: Uses, rules: Sequence[str] | None, names
             contract.hypotheses.append(terms.at_most(count, terms.number(limit)))
             grid[axis] = count
     else:
-        given = {part for fact in contract.hypotheses for part in terms.variables(fact)}
+        given = {part for fact in contract.hypotheses for part in variables(fact)}
         for axis, rule in enumerate(uses.grid_rules()):
             if rule is None or elements.grid[axis] in given:
                 continue
             contract.assume(
-                terms.equal(elements.grid[axis], rule), f"grid.{_AXES[axis]} == {terms.text(rule)}", "inferred"
+                terms.equal(elements.grid[axis], rule), f"grid.{_AXES[axis]} == {term_text(rule)}", "inferred"
             )
             grid[axis] = rule
+            contract.is_grid_inferred |= rule is not ONE
     contract.grid = tuple(grid)
     for block, count in zip(elements.block, elements.grid, strict=True):
         contract.hypotheses.append(terms.less(block, count))
@@ -382,16 +390,16 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
         last = ZERO
         for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
             last = terms.add(last, terms.mul(terms.sub(extent, ONE), stride))
-        shape = " x ".join([terms.text(extent) for extent in tensor.shape])
+        shape = " x ".join([term_text(extent) for extent in tensor.shape])
         if is_base(tensor.address):
             found.setdefault(tensor.address, []).append((terms.add(last, ONE), f"has {shape} elements"))
     for base, count in uses.pointer_counts():
         if base not in found:
-            words = "1 element" if count is ONE else f"{terms.text(count)} elements"
+            words = "1 element" if count is ONE else f"{term_text(count)} elements"
             counted.setdefault(base, []).append((count, f"has {words}"))
     found.update(counted)
     contract.guessed = uses.guessed & counted.keys()
-    known = {part for fact in contract.hypotheses for part in terms.variables(fact)}
+    known = {part for fact in contract.hypotheses for part in variables(fact)}
     own = _own_memory(elements)
     for base, counts in found.items():
         name = str(base.data[0]).removeprefix("&")

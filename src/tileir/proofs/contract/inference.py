@@ -13,7 +13,9 @@ from tileir.dialect import ops
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.elements import Elements
 from tileir.proofs.symbolic.memory import ATOMIC, READ, Access, conjuncts, is_local
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, ZERO, Monomial, Term
+from tileir.proofs.symbolic.traversal import substitute, subterms, transformed, variables
 
 
 @dataclass(frozen=True)
@@ -86,19 +88,37 @@ class Uses:
                     return terms.scale(quotient.arguments[0], -1), step
         return (key, 1) if key.operation == "number" or (key.operation == "variable" and not is_local(key)) else None
 
+    def extents(self) -> Iterator[Term]:
+        """Parameters that the indices of pointers stay below."""
+        for access in self._accesses:
+            for dimension in self._dimensions[access] if access.view is None else ():
+                if dimension.extent.operation == "variable":
+                    yield dimension.extent
+
+    def all_extents(self) -> Iterator[Term]:
+        """What the indices of views and pointers stay below."""
+        for access in self._accesses:
+            yield from [dimension.extent for dimension in self._dimensions[access]]
+
+    def indexed_by_block(self, access: Access) -> Iterator[Term]:
+        """The extents that an access goes over by the ids of tile blocks."""
+        for dimension in self._dimensions[access]:
+            if any(part in self._elements.block for part in variables(dimension.index)):
+                yield dimension.extent
+
     def constant_indices(self) -> Iterator[tuple[Term, str]]:
         """Extents that have the tiles of constant indices other than 0, and of remainders and their quotients:
         `block % 16 // 4` is 3 at most."""
         for access in self._accesses:
             for dimension in self._dimensions[access] if access.view is not None else ():
                 number = terms.constant(dimension.index)
-                if any(_is_rest(part) for part in terms.subterms(dimension.index)):
+                if any(_is_rest(part) for part in subterms(dimension.index)):
                     number = terms.interval(dimension.index)[1] if _is_of_rests(dimension.index) else None
                 if number is not None and number > 0 and terms.constant(dimension.extent) is None:
                     least = number * dimension.step + 1
                     yield (
                         terms.at_least(dimension.extent, terms.number(least)),
-                        f"{terms.text(dimension.extent)} >= {least}",
+                        f"{term_text(dimension.extent)} >= {least}",
                     )
 
     # --- equally many tiles ---
@@ -117,7 +137,7 @@ class Uses:
                 members.insert(0, Dimension(key, over[1], over[0], None))
             first = members[0]
             for other in members[1:]:
-                names = [set(terms.variables(each.extent)) for each in (first, other)]
+                names = [set(variables(each.extent)) for each in (first, other)]
                 if (
                     other.step != first.step
                     and other.array is not first.array
@@ -125,7 +145,7 @@ class Uses:
                     and not names[0] & names[1]
                 ):
                     left, right = first.count, other.count
-                    yield terms.equal(left, right), f"{terms.text(left)} == {terms.text(right)}"
+                    yield terms.equal(left, right), f"{term_text(left)} == {term_text(right)}"
 
     # --- rows of a constant length ---
 
@@ -146,7 +166,7 @@ class Uses:
                 is_whole = sum([lane.data[2] * max(factor, 0) for lane, factor in lanes]) < tile
                 if is_whole and longer and min(longer) >= tile and min(longer) % tile == 0:
                     limit = min(longer) // tile
-                    yield terms.at_most(count, terms.number(limit)), f"{terms.text(count)} <= {limit}"
+                    yield terms.at_most(count, terms.number(limit)), f"{term_text(count)} <= {limit}"
 
     # --- one tile ---
 
@@ -157,7 +177,7 @@ class Uses:
         for access in self._accesses:
             for dimension in self._dimensions[access]:
                 # At pointers the index of a tile that does not move has lanes alone.
-                lanes = [part for part in terms.variables(dimension.index) if part in access.lanes]
+                lanes = [part for part in variables(dimension.index) if part in access.lanes]
                 is_still = dimension.index is ZERO if access.view is not None else _is_of(dimension.index, lanes)
                 step = dimension.step if access.view is not None else (terms.interval(dimension.index)[1] or 0) + 1
                 if not is_still:
@@ -166,9 +186,9 @@ class Uses:
                     largest[dimension.extent] = min(step, largest.get(dimension.extent, step))
         for extent, step in largest.items():
             if extent not in moving:
-                yield terms.at_most(extent, terms.number(step)), f"{terms.text(extent)} <= {step}"
+                yield terms.at_most(extent, terms.number(step)), f"{term_text(extent)} <= {step}"
                 if terms.at_least(extent, ONE) is not terms.TRUE:
-                    yield terms.at_least(extent, ONE), f"{terms.text(extent)} >= 1"
+                    yield terms.at_least(extent, ONE), f"{term_text(extent)} >= 1"
 
     # --- grid ---
 
@@ -186,7 +206,8 @@ class Uses:
 
     def _grid_rule(self, block: Term) -> Term | None:
         others = [each for each in self._elements.block if each is not block]
-        for access in sorted(self._accesses, key=lambda access: access.kind == READ):
+        # An index of a view must be one of its tiles; what a mask leaves out may be beyond the array.
+        for access in sorted(self._accesses, key=lambda access: (access.view is None, access.kind == READ)):
             counts = self._counts(access, block, others)
             if counts:
                 total = ONE
@@ -200,8 +221,8 @@ class Uses:
         counts: list[Term] = []
         linear = False
         for dimension in self._dimensions[access]:
-            parts = terms.variables(dimension.index)
-            if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
+            parts = variables(dimension.index)
+            if block not in parts or any(part.operation == "app" for part in subterms(dimension.index)):
                 continue
             # An index that a loop of an unknown step goes through says nothing about the grid.
             strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
@@ -209,7 +230,7 @@ class Uses:
                 return []
             factor = _factor(dimension.index, block)
             if factor is None:
-                counts.append(dimension.count)
+                counts.append(_count_of_rows(dimension, block) or dimension.count)
                 continue
             if factor <= 0:
                 return []
@@ -255,6 +276,10 @@ class Uses:
                         self.guessed.add(array)
                     yield from [(array, count) for count in counts]
                     break
+
+    def unmasked_count(self, access: Access) -> Term | None:
+        """How many elements an array has if an access is within it wherever its mask says nothing."""
+        return self._count(access, {}, True)
 
     def bounds_of(self, access: Access) -> dict[Term, Term]:
         """By index, the bound that the mask of an access through pointers compares it with."""
@@ -327,7 +352,7 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
 
 
 def _is_of_other_block(atoms: Monomial, block: Term) -> bool:
-    parts = terms.variables(*atoms)
+    parts = variables(*atoms)
     return any(part.data[0].startswith("block.") for part in parts) and block not in parts
 
 
@@ -344,9 +369,7 @@ def _is_of_rests(index: Term) -> bool:
 
 def _is_of(index: Term, lanes: list[Term]) -> bool:
     """Whether an index depends on some of the lanes of a tile and on nothing else."""
-    return (
-        bool(lanes) and terms.variables(index) == lanes and all(part in lanes for part in index.arguments or (index,))
-    )
+    return bool(lanes) and variables(index) == lanes and all(part in lanes for part in index.arguments or (index,))
 
 
 def _any_lanes(access: Access, index: Term) -> Term:
@@ -355,12 +378,12 @@ def _any_lanes(access: Access, index: Term) -> Term:
     for axis, lane in enumerate(access.lanes):
         if lane is not ZERO:
             named[lane] = terms.variable(f"lane {axis}", 0, lane.data[2], True)
-    return terms.substitute(index, named)
+    return substitute(index, named)
 
 
 def unwrapped(term: Term) -> Term:
     """A term as if no machine integer wrapped: what its author has in mind."""
-    return terms.transformed(term, lambda part: part.arguments[0] if part.operation == "wrap" else None)
+    return transformed(term, lambda part: part.arguments[0] if part.operation == "wrap" else None)
 
 
 def _factor(index: Term, block: Term) -> int | None:
@@ -369,9 +392,29 @@ def _factor(index: Term, block: Term) -> int | None:
     for monomial, factor in terms.polynomial(index):
         if monomial == (block,):
             found = factor
-        elif any(block in terms.variables(atom) for atom in monomial):
+        elif any(block in variables(atom) for atom in monomial):
             return None
     return found
+
+
+def _count_of_rows(dimension: Dimension, block: Term) -> Term | None:
+    """The number of blocks whose elements go over rows one after the other, `p // n * stride + p % n` for `p` that is
+    `block*tile + lane`; None for other indices.  With a stride of 0 there is one row."""
+    parts = {atom: factor for atoms, factor in terms.polynomial(dimension.index) for atom in atoms if len(atoms) == 1}
+    columns = [atom for atom, factor in parts.items() if atom.operation == "modulo" and factor == 1]
+    rest = [atom for atom in parts if atom not in columns]
+    if len(columns) != 1 or len(rest) > 1 or len(terms.polynomial(dimension.index)) != len(parts):
+        return None
+    position, width = columns[0].arguments
+    tile, length = _factor(position, block), terms.constant(width)
+    if not tile or tile < 0 or not length or length < 0 or dimension.step != 1:
+        return None
+    if not rest:
+        return terms.number(-(-length // tile))
+    if rest[0] is not terms.floor_div(position, width) or parts[rest[0]] < length:
+        return None
+    rows = terms.ceil_div(dimension.extent, terms.number(parts[rest[0]]))
+    return terms.ceil_div(terms.scale(rows, length), terms.number(tile))
 
 
 def strided(offset: Term, size: int) -> dict[Term, Term] | None:

@@ -21,11 +21,21 @@ from tileir.dialect.ops import ASSUME, DIVI, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.core import Operation
 from tileir.proofs.equivalence.bit_vectors import Elements
-from tileir.proofs.equivalence.effects import INSIDE, RESULT, Summary
+from tileir.proofs.equivalence.effects import Summary
 from tileir.proofs.equivalence.equal_values import EqualValues, Facts, unknown_parts
 from tileir.proofs.equivalence.integer_terms import z3
 from tileir.proofs.equivalence.promises import ONE_OF, arm_of
-from tileir.proofs.equivalence.trace import Body, Effect, Obligation, Promises, Split, Trace, Unsupported
+from tileir.proofs.equivalence.trace import (
+    INSIDE,
+    RESULT,
+    Body,
+    Effect,
+    Obligation,
+    Promises,
+    Split,
+    Trace,
+    Unsupported,
+)
 from tileir.proofs.equivalence.value_graph import AND, CHOOSE, SYMBOL, Graph, Term
 
 _MOST_SPLITS: Final = 64

@@ -18,8 +18,7 @@ Three kinds of undefined behavior are kept apart, since a program may lose it bu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from tileir.dialect.ops import (
     ASSUME,
@@ -49,33 +48,25 @@ from tileir.ir.traits import ELEMENTWISE, NO_MEMORY_EFFECT, PURE
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import Value
 from tileir.proofs.equivalence.promises import NO_PROMISES, THROUGH, in_order, one_of, own_promise, scalar_of
-from tileir.proofs.equivalence.trace import Body, Bounds, Effect, Obligation, Promises, Split, Trace, Unsupported
+from tileir.proofs.equivalence.trace import (
+    BRANCH,
+    INSIDE,
+    RESULT,
+    Body,
+    Bounds,
+    Effect,
+    Exit,
+    Obligation,
+    Path,
+    Promises,
+    Split,
+    Trace,
+    Unsupported,
+)
 from tileir.proofs.equivalence.value_graph import Graph, Term
 from tileir.proofs.equivalence.value_rules import applied, payload_of
 from tileir.rewrite.fact import shape_of
 from tileir.rewrite.facts import Facts
-
-# Kinds of the terms of loops, and of what must hold there.
-RESULT: Final = "result"  # of a loop or reduction without effects
-INSIDE: Final = "inside"  # obligations in each iteration of a loop without effects
-BRANCH: Final = "branch"
-
-
-@dataclass(eq=False)
-class _Exit:
-    declaration: OperationDeclaration
-    guard: Term
-    values: list[Term]
-    promises: list[Promises]
-
-
-@dataclass(eq=False)
-class _Path:
-    """Where evaluation is: the condition, what it depends on, and the exits found so far in the body around."""
-
-    guard: Term
-    promises: Promises
-    exits: list[_Exit]
 
 
 class Summary:
@@ -103,7 +94,7 @@ class Summary:
         block = entry.regions[0].block
         for argument in block.arguments:
             self._define(argument, graph.symbol(("argument", argument.index), argument.type))
-        self._run(block, _Path(graph.true, NO_PROMISES, []))
+        self._run(block, Path(graph.true, NO_PROMISES, []))
         self.trace: Trace = self._trace
 
     # --- values ---
@@ -123,7 +114,7 @@ class Summary:
 
     # --- blocks ---
 
-    def _run(self, block: Block, path: _Path) -> tuple[list[Term], list[Promises]] | None:
+    def _run(self, block: Block, path: Path) -> tuple[list[Term], list[Promises]] | None:
         """Evaluate a block; return what it yields, None if every path leaves it or it yields nothing."""
         operation = block.first
         while operation is not None:
@@ -135,7 +126,7 @@ class Summary:
             if declaration in (CONTINUE, BREAK, RETURN):
                 values = operation.operands
                 promises = [path.promises, *self._promised(values)]
-                path.exits.append(_Exit(declaration, path.guard, self._terms(values), promises))
+                path.exits.append(Exit(declaration, path.guard, self._terms(values), promises))
                 path.guard = self.graph.false
                 return None
             if declaration is IF:
@@ -153,7 +144,7 @@ class Summary:
             operation = operation.next
         return None
 
-    def _branch(self, operation: Operation, path: _Path) -> None:
+    def _branch(self, operation: Operation, path: Path) -> None:
         graph = self.graph
         condition, promises = (
             self._values[operation.operands[0]],
@@ -168,7 +159,7 @@ class Summary:
         guards = [graph.both(before, condition), graph.both(before, graph.negation(condition))]
         leaves = False
         for number, guard in enumerate(guards):
-            inner = _Path(guard, here, path.exits)
+            inner = Path(guard, here, path.exits)
             found = None
             if number < len(operation.regions) and operation.regions[number].blocks:
                 found = self._run(operation.regions[number].blocks[0], inner)
@@ -185,7 +176,7 @@ class Summary:
             elif arms:
                 self._define(result, arms[0][0], arms[0][1])
 
-    def _compute(self, operation: Operation, path: _Path) -> None:
+    def _compute(self, operation: Operation, path: Path) -> None:
         """An operation without an effect."""
         graph, declaration = self.graph, operation.declaration
         if declaration is CONSTANT:
@@ -216,7 +207,7 @@ class Summary:
         decided = self._decide(term, self._counters)
         return term if decided is None else self.graph.number_of(operation.results[0].type, int(decided))
 
-    def _check(self, operation: Operation, path: _Path, operands: list[Term], payload: tuple[Any, ...]) -> None:
+    def _check(self, operation: Operation, path: Path, operands: list[Term], payload: tuple[Any, ...]) -> None:
         """Note what must hold where an operation is executed."""
         declaration = operation.declaration
         promises: Promises = frozenset().union(*self._promised(operation.operands))
@@ -243,7 +234,7 @@ class Summary:
         """Whether a number is known not to be zero."""
         return bool(self._values[value].bits) or self._facts.range(value, signed=False)[0] > 0
 
-    def _oblige(self, path: _Path, what: Term, operation: Operation, promises: Promises = NO_PROMISES) -> None:
+    def _oblige(self, path: Path, what: Term, operation: Operation, promises: Promises = NO_PROMISES) -> None:
         trace = self._trace
         trace.obligations.append(Obligation(path.guard, what, dict(trace.levels), operation, promises))
 
@@ -267,7 +258,7 @@ class Summary:
 
     # --- effects ---
 
-    def _effect(self, operation: Operation, path: _Path) -> None:
+    def _effect(self, operation: Operation, path: Path) -> None:
         values = [value for value in operation.operands if value.type is not TOKEN]
         tokens = self._terms([value for value in operation.operands if value.type is TOKEN])
         place = self._next_place(path.guard)
@@ -288,7 +279,7 @@ class Summary:
 
     # --- loops ---
 
-    def _loop(self, operation: Operation, path: _Path) -> None:
+    def _loop(self, operation: Operation, path: Path) -> None:
         """Evaluate a loop, or the two halves it is split into."""
         head = 3 if operation.declaration is FOR else 0
         inits, promises = self._terms(operation.operands[head:]), self._promised(operation.operands[head:])
@@ -318,7 +309,7 @@ class Summary:
         self._trace.levels = levels
         return place, guard
 
-    def _bounds(self, operation: Operation, path: _Path) -> Bounds:
+    def _bounds(self, operation: Operation, path: Path) -> Bounds:
         lower, upper, step = self._terms(operation.operands[:3])
         if step.bits is None or not 0 < step.bits < 1 << (step.width - 1):
             self._oblige(path, self.graph.make(FOR, None, (step,), bool(operation.unsigned_cmp)), operation)
@@ -349,14 +340,14 @@ class Summary:
         carried = [graph.symbol(("carried", name, index), each.type) for index, each in enumerate(arguments)]
         for argument, symbol in zip(arguments, carried, strict=True):
             self._define(argument, symbol, frozenset([symbol]) if isinstance(argument.type, TileType) else NO_PROMISES)
-        path = _Path(graph.true, NO_PROMISES, [])
+        path = Path(graph.true, NO_PROMISES, [])
         self._run(block, path)
         body = Body(bounds, counter, carried, *self._exits(path, CONTINUE), *self._exits(path, BREAK), self._trace)
         body.returns = graph.either(graph.false, *[each.guard for each in path.exits if each.declaration is RETURN])
         self._trace, self._place, self._counters = trace, place, counters
         return body
 
-    def _exits(self, path: _Path, declaration: OperationDeclaration) -> tuple[Term, list[Term], list[Promises]]:
+    def _exits(self, path: Path, declaration: OperationDeclaration) -> tuple[Term, list[Term], list[Promises]]:
         """When a body ends so, and with what."""
         exits = [each for each in path.exits if each.declaration is declaration]
         condition = self.graph.either(self.graph.false, *[each.guard for each in exits])
@@ -375,7 +366,7 @@ class Summary:
         self,
         operation: Operation,
         bounds: Bounds | None,
-        path: _Path,
+        path: Path,
         inits: list[Term],
         promises: list[Promises],
         depends: Promises,
@@ -402,7 +393,7 @@ class Summary:
         self,
         operation: Operation,
         body: Body,
-        path: _Path,
+        path: Path,
         inits: list[Term],
         promises: list[Promises],
         depends: Promises,
@@ -416,7 +407,7 @@ class Summary:
         found = frozenset([graph.make(THROUGH, None, (loop, *in_order(every)))]) if every else NO_PROMISES
         return results, [found] * len(results)
 
-    def _inside(self, trace: Trace, owner: Term, path: _Path, operation: Operation) -> None:
+    def _inside(self, trace: Trace, owner: Term, path: Path, operation: Operation) -> None:
         """Note what must hold in each iteration of something that has no effects."""
         if trace.effects:
             raise Unsupported(f"'{operation.name}' has an effect inside")
@@ -426,7 +417,7 @@ class Summary:
             parts = {make("obligation", None, each) for each in all_parts}
             self._oblige(path, make(INSIDE, None, (owner, *in_order(parts))), operation)
 
-    def _reduction(self, operation: Operation, path: _Path) -> None:
+    def _reduction(self, operation: Operation, path: Path) -> None:
         """`reduce` and `scan` are terms over what they combine two elements to."""
         graph = self.graph
         height = self._height(operation)
@@ -435,7 +426,7 @@ class Summary:
             symbol = graph.symbol(("element", height, argument.index), argument.type)
             self._define(argument, symbol, frozenset([symbol]))
         outer, self._trace = self._trace, Trace()
-        found = self._run(block, _Path(graph.true, NO_PROMISES, []))
+        found = self._run(block, Path(graph.true, NO_PROMISES, []))
         inner, self._trace = self._trace, outer
         if found is None:
             raise Unsupported(f"'{operation.name}' does not yield")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.proofs.equivalence.value_graph import Term
 
 Promises = frozenset[Term]
 Bounds = tuple[Term, Term, Term]
 Split = tuple[tuple[Term, Term], tuple[Term, Term]]
 """The bounds of two loops that a loop becomes."""
+
+# Kinds of the terms of loops, and of what must hold there.
+RESULT: Final = "result"  # of a loop or reduction without effects
+INSIDE: Final = "inside"  # obligations in each iteration of a loop without effects
+BRANCH: Final = "branch"
 
 
 class Unsupported(Exception):
@@ -79,3 +86,20 @@ class Trace:
     obligations: list[Obligation] = field(default_factory=list)
     levels: dict[Term, int] = field(default_factory=dict)
     """By guard, how many effects at most happen up to the last one under it."""
+
+
+@dataclass(eq=False)
+class Exit:
+    declaration: OperationDeclaration
+    guard: Term
+    values: list[Term]
+    promises: list[Promises]
+
+
+@dataclass(eq=False)
+class Path:
+    """Where evaluation is: the condition, what it depends on, and the exits found so far in the body around."""
+
+    guard: Term
+    promises: Promises
+    exits: list[Exit]

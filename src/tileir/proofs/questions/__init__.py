@@ -1,7 +1,7 @@
 """What is asked about every launch, and the claims that answer it.
 
 questions  all claims about a kernel
-context    what the questions share
+context    what the questions share; settling: assumptions that would settle a claim
 bounds     every access lies in its array
 races      tile blocks, and accesses of one, do not conflict; locks: those that a lock orders
 coverage   every element of the outputs is written, once

@@ -15,9 +15,11 @@ from tileir.proofs.contract.inference import strided
 from tileir.proofs.questions.context import Context
 from tileir.proofs.records import Claim
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.elements import base_of
 from tileir.proofs.symbolic.memory import Access
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import subterms
+from tileir.proofs.symbolic.views import base_of
 from tileir.proofs.symbolic.walking import Visit, facts_of, walk
 from tileir.rewrite.fact import shape_of
 
@@ -91,9 +93,11 @@ def _tensor_goal(context: Context, access: Access) -> Term:
 
 
 def _suggestion(index: Term, extent: Term, context: Context) -> str:
-    for part in terms.subterms(index):
+    if any(part.operation == "app" for part in subterms(extent)):
+        return ""
+    for part in subterms(index):
         if part.operation == "app" and str(part.data[0]).endswith("[]"):
-            return f"0 <= {part.data[0][:-2]}[*] < {terms.text(extent)}"
+            return f"0 <= {part.data[0][:-2]}[*] < {term_text(extent)}"
     return ""
 
 

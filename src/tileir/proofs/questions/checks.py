@@ -15,16 +15,19 @@ from tileir.proofs.questions.context import Context
 from tileir.proofs.records import Claim
 from tileir.proofs.solving import Solver
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.element_rules import exact_integer, is_on_every_path, promised
+from tileir.proofs.symbolic.element_rules import is_on_every_path, promised
+from tileir.proofs.symbolic.integer_rules import exact_integer
 from tileir.proofs.symbolic.memory import conjuncts, lanes_of
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import substitute, subterms, variables
 from tileir.proofs.symbolic.walking import Visit, facts_of, walk
 from tileir.rewrite.fact import shape_of
 from tileir.rewrite.matching import ends_of
 
 _WRAPS = (ops.ADDI, ops.SUBI, ops.MULI, ops.NEGI, ops.SHLI, ops.TRUNCI, ops.FOR, ops.LOOP)
-_LIMITS = (30, 24, 15)
-"""The bits of sizes that are tried as limits."""
+_LIMITS = (10**9, 1 << 24, 1 << 15)
+"""Limits of numbers that are tried.  Two numbers up to the first one have a sum in 32 bits."""
 
 
 def check_claims(context: Context) -> Iterator[Claim]:
@@ -86,7 +89,7 @@ def _is_counted(context: Context, path: Visit, counter: Term) -> bool:
                 continue
             rest = dict(terms.polynomial(part.arguments[0]))
             factor = rest.pop((counter,), 0)
-            if factor > 0 and not any(counter in terms.subterms(atom) for monomial in rest for atom in monomial):
+            if factor > 0 and not any(counter in subterms(atom) for monomial in rest for atom in monomial):
                 return True
     return False
 
@@ -100,7 +103,11 @@ def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
     if term in elements.parameters.values() and is_on_every_path(operation):
         return
     fact = promised(operation, term) if term is not None and term.sort == terms.INTEGER else None
-    if fact is None:
+    if fact is not None and term is not None and elements.is_input(term):
+        name = elements.name(value)
+        text = term_text(substitute(fact, {term: terms.variable(name)}))
+        context.contract.note(f"{text}, where '{name}' is loaded at {elements.line(operation)}", "assume")
+    elif fact is None:
         yield Claim("asserts", operation, None, "unknown", "this kind of assumption is not modeled")
     elif fact is not terms.TRUE:
         # Without what the operation itself promises.
@@ -110,7 +117,7 @@ def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
             yield Claim("asserts", operation, None, "proved")
         else:
             wrong = [*path, terms.negation(fact)]
-            reason = f"not for all launches: {terms.text(fact)}"
+            reason = f"not for all launches: {term_text(fact)}"
             yield Claim("asserts", operation, None, "refutable", reason, "", context.candidates(wrong, plain))
 
 
@@ -127,13 +134,17 @@ def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
             claim.reason = f"{why}: {claim.reason}"
             known = list(dict.fromkeys([limit for _, others in done.values() for limit in others]))
             limits = _limits(context, goal, facts, known)
-            claim.settled_by = " and ".join([terms.text(limit) for limit in limits])
-        if operation not in done or (done[operation][0].verdict == "proved" and claim.verdict != "proved"):
-            done[operation] = claim, limits
+            claim.settled_by = " and ".join([term_text(limit) for limit in limits])
+            is_defined = operation.declaration is ops.FOR or "undefined" not in why
+            if is_defined and limits and all(_is_largest(limit) for limit in limits):
+                # The contract has these limits.
+                claim.verdict = "proved"
+        before, others = done.get(operation, (claim, []))
+        done[operation] = claim if before.verdict == "proved" else before, [*others, *limits]
 
     for access in context.contract.accesses:
         parts = [access.offset, access.mask, *access.facts, *[index for index in access.indices if index is not None]]
-        for part in terms.subterms(*parts):
+        for part in subterms(*parts):
             operation = context.elements.wrapped.get(part)
             if part in asked or operation is None or operation.declaration not in _WRAPS:
                 continue
@@ -143,7 +154,7 @@ def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
             facts = context.facts(access)
             inside = context.solver.simplified(part.arguments[0], facts)
             goal = terms.between(terms.number(low), inside, terms.number(high + 1))
-            known = [fact for fact in facts if part not in terms.subterms(fact)]
+            known = [fact for fact in facts if part not in subterms(fact)]
             ask(operation, goal, known, f"the result may exceed {width} bits")
     for visit in walk(context.elements.entry):
         for bits, goal in _undefined(context, visit):
@@ -216,16 +227,21 @@ def _limits(context: Context, goal: Term, facts: list[Term], known: list[Term]) 
     """
     if known and context.solver.follows(goal, [*facts, *known], 1.0):
         return _needed(context, goal, facts, known)
-    pending = terms.variables(goal, *context.contract.grid, *facts)
+    pending = variables(goal, *context.contract.grid, *facts)
     numbers = {*context.elements.parameters.values(), *context.elements.grid}
-    limited = {part for limit in known for part in terms.variables(limit)}
+    limited = {part for limit in known for part in variables(limit)}
     parameters = [each for each in dict.fromkeys(pending) if each in numbers and each not in limited]
-    for bits in _LIMITS:
-        limits = [terms.at_most(each, terms.number(1 << bits)) for each in parameters]
+    for most in _LIMITS:
+        limits = [terms.at_most(each, terms.number(most)) for each in parameters]
         limits = [limit for limit in limits if limit is not terms.TRUE]
         if limits and context.solver.follows(goal, [*facts, *known, *limits], 1.0):
             return _needed(context, goal, facts, [*limits, *known])
     return []
+
+
+def _is_largest(limit: Term) -> bool:
+    (number,) = variables(limit)
+    return limit is terms.at_most(number, terms.number(_LIMITS[0]))
 
 
 def _needed(context: Context, goal: Term, facts: list[Term], limits: list[Term]) -> list[Term]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.core import Operation
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.proofs.contract.contract import Contract
+from tileir.proofs.questions.settling import settling
 from tileir.proofs.records import Candidate, Claim, Memory
 from tileir.proofs.solving import PROVED, REFUTED, Model, Solver
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.elements import Elements, Unfollowed
 from tileir.proofs.symbolic.memory import Access
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import Term
+from tileir.proofs.symbolic.traversal import subterms
 
 _SIZES = (70, 140, 300, 1200)
 """Limits of sizes, tried one after the other: a small launch is easier to read and to run."""
@@ -44,23 +48,25 @@ class Context:
         if goal is terms.TRUE:
             return Claim(question, operation, other, "proved")
         wrong = [*facts, terms.negation(goal)]
-        result, _ = self.solver.check(wrong, seconds)
+        result = self.solver.check(wrong, seconds)
         if result == PROVED:
             return Claim(question, operation, other, "proved")
         unfollowed = self.unfollowed(*wrong)
         reason = "; ".join(dict.fromkeys([f"{each.why} at {Elements.line(each.operation)}" for each in unfollowed]))
+        claim = Claim(question, operation, other, settle=partial(settling, self.contract, wrong))
+        claim.reason = reason or why or f"not settled: {term_text(goal)}"
         if result == REFUTED:
-            reason = reason or why or f"not for all launches: {terms.text(goal)}"
-            return Claim(question, operation, other, "refutable", reason, "", self.candidates(wrong))
-        return Claim(question, operation, other, "unknown", reason or why or f"not settled: {terms.text(goal)}")
+            claim.verdict, claim.candidates = "refutable", self.candidates(wrong)
+            claim.reason = reason or why or f"not for all launches: {term_text(goal)}"
+        return claim
 
     def allows(self, fact: Term) -> bool:
         """Whether a launch of the contract may have a property; that it has not must be proved."""
-        return self.solver.check([fact], 2.0)[0] != PROVED
+        return self.solver.check([fact], 2.0) != PROVED
 
     def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
         """The values in terms that have no meaning there."""
-        names = [part.data[0] for part in terms.subterms(*assertions) if part.operation == "app"]
+        names = [part.data[0] for part in subterms(*assertions) if part.operation == "app"]
         found = [self.elements.followed[name] for name in names if name in self.elements.followed]
         return list(dict.fromkeys(found))
 
@@ -76,8 +82,8 @@ class Context:
         numbers = [term for term in dict.fromkeys(numbers) if not str(term.data[0]).startswith("&")]
 
         def proposed(*more: Term) -> Candidate | None:
-            result, model = asked.check([*wrong, *exact, *self.contract.apart, *more], 2.0)
-            return self._candidate(model, wrong) if model is not None and result == REFUTED else None
+            model = asked.model([*wrong, *exact, *self.contract.apart, *more], 2.0)
+            return self._candidate(model, wrong) if model is not None else None
 
         def propose() -> Iterator[Candidate]:
             seen = set()
@@ -109,7 +115,7 @@ class Context:
     def _small(self, limit: int) -> Iterator[Term]:
         for term in dict.fromkeys(self.elements.parameters.values()):
             if term.operation == "variable" and not str(term.data[0]).startswith("&"):
-                yield terms.at_most(term, terms.number(limit))
+                yield terms.between(terms.ZERO, term, terms.number(limit + 1))
         for size in dict.fromkeys(self.contract.counts.values()):
             yield terms.at_most(size, terms.number(limit * limit))
 
@@ -138,7 +144,7 @@ class Context:
         """What an array of integers holds, where a loaded value decides."""
         found: dict[int, int] = {}
         name = f"{str(base.data[0]).removeprefix('&')}[]"
-        for part in terms.subterms(*wrong):
+        for part in subterms(*wrong):
             if part.operation == "app" and part.data[0] == name and part.sort == terms.INTEGER:
                 position = model.value(part.arguments[0])
                 if 0 <= position < count:

@@ -15,15 +15,17 @@ from tileir.ir.core import Operation
 from tileir.proofs.contract.contract import element_bytes
 from tileir.proofs.contract.inference import strided, unwrapped
 from tileir.proofs.questions.context import Context
-from tileir.proofs.questions.races import are_rows_apart, no_overlap, staged, stride_order
+from tileir.proofs.questions.races import are_rows_apart, no_overlap, stride_order, with_equal_quotients
 from tileir.proofs.records import Assumption, Claim
 from tileir.proofs.solving import PROVED
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import WRITE, Access, is_local, primed
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import substitute, variables
 from tileir.proofs.symbolic.walking import is_left_early
 
 _NOT_ALL = "not every element was shown to be written"
+_OTHER_GRID = "the grid is inferred from another array: state it, as --grid 'cdiv(n, 128)'"
 
 
 def coverage_claims(context: Context, claims: Sequence[Claim]) -> Iterator[Claim]:
@@ -45,10 +47,10 @@ def coverage_claims(context: Context, claims: Sequence[Claim]) -> Iterator[Claim
 
 
 def _once(context: Context, access: Access) -> Claim:
-    """Different elements of one store have different places."""
+    """Different elements of one store have different addresses."""
     facts = context.facts(access)
     offset = context.solver.simplified(access.offset, facts)
-    kept = [part for part in terms.variables(offset, access.mask, *facts) if part not in access.lanes]
+    kept = [part for part in variables(offset, access.mask, *facts) if part not in access.lanes]
     lanes = [lane for lane in access.lanes if lane is not ZERO]
     differ = terms.disjunction(*[terms.negation(terms.equal(lane, primed(lane))) for lane in lanes])
     other = primed(offset, kept)
@@ -84,6 +86,11 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
             if _is_proved("bounds", access, claims) and _goes_over(context, access):
                 return Claim("coverage", access.operation, None, "proved")
             reason = _NOT_ALL
+    contract = context.contract
+    counted = variables(*contract.grid)
+    extents = [extent for access in stores for extent in contract.uses.indexed_by_block(access)]
+    if reason == _NOT_ALL and contract.is_grid_inferred and not set(variables(*extents)) <= set(counted):
+        reason = _OTHER_GRID
     wrong: list[Term] = []
     view = stores[0].view
     if view is not None:
@@ -91,10 +98,27 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
         for extent, step in zip(view.extents, view.steps, strict=True):
             if terms.constant(extent) is None and step > 1:
                 wrong.append(terms.equal(extent, terms.number(step + 1)))
+    else:
+        wrong += _without_gaps(context, stores[0])
     return Claim(
         "coverage", stores[0].operation, None, "refutable" if reason == _NOT_ALL else "unknown", reason, "",
         context.candidates(wrong),
     )  # fmt: skip
+
+
+def _without_gaps(context: Context, access: Access) -> list[Term]:
+    """That each row begins where the last one ends, where strides are parameters of their own: gaps are no elements."""
+    groups = strided(unwrapped(access.offset), access.size) or {}
+    bounds = context.contract.index_bounds(access)
+    reached, found = ONE, []
+    for stride in sorted(groups, key=stride_order):
+        bound = bounds.get(unwrapped(groups[stride]))
+        if context.contract.is_free(stride):
+            found.append(terms.equal(stride, reached))
+        if bound is None:
+            break
+        reached = terms.mul(reached, bound)
+    return found
 
 
 def _obstacle(context: Context, access: Access) -> str:
@@ -158,7 +182,7 @@ def _is_whole(context: Context, access: Access) -> bool:
 
 
 def _has_witness(context: Context, access: Access) -> bool:
-    """Whether a block, iterations and lanes can be named for each place in the array."""
+    """Whether a block, iterations and lanes can be named for each position in the array."""
     targets = list(_targets(context, access))
     if not targets or any(target is None for target in targets):
         return False
@@ -168,12 +192,12 @@ def _has_witness(context: Context, access: Access) -> bool:
     for number, target in enumerate(targets):
         assert target is not None
         index, count = target
-        place = terms.variable(f"place {number}", 0)
-        inside.append(terms.less(place, count))
-        goals.append(terms.equal(index, place))
-        _choose(context, index, place, chosen)
+        position = terms.variable(f"position {number}", 0)
+        inside.append(terms.less(position, count))
+        goals.append(terms.equal(index, position))
+        _choose(context, index, position, chosen)
     elements = context.elements
-    for part in terms.variables(*goals, *access.facts, access.mask):
+    for part in variables(*goals, *access.facts, access.mask):
         if part.data[3] and part not in chosen and part not in elements.block:
             chosen[part] = ZERO
     for block in elements.block:
@@ -187,7 +211,7 @@ def _has_witness(context: Context, access: Access) -> bool:
         needed.append(terms.TRUE if low is None else terms.at_least(value, terms.number(low)))
         if high is not None and variable not in elements.block:
             needed.append(terms.at_most(value, terms.number(high)))
-    return all(context.solver.follows(terms.substitute(each, chosen), inside, 1.0) for each in needed)
+    return all(context.solver.follows(substitute(each, chosen), inside, 1.0) for each in needed)
 
 
 def _targets(context: Context, access: Access) -> Iterator[tuple[Term, Term] | None]:
@@ -209,8 +233,8 @@ def _targets(context: Context, access: Access) -> Iterator[tuple[Term, Term] | N
         yield (index, bound) if bound is not None and groups else None
 
 
-def _choose(context: Context, index: Term, place: Term, chosen: dict[Term, Term]) -> None:
-    """Give the variables of an index values with which it is a place: quotients by their factors, the largest first."""
+def _choose(context: Context, index: Term, position: Term, chosen: dict[Term, Term]) -> None:
+    """Give the variables of an index values with which it is a position, by quotients: the largest factor first."""
     parts = []
     for monomial, factor in terms.polynomial(index):
         if len(monomial) == 1 and monomial[0].operation == "variable" and monomial[0].data[3] and factor > 0:
@@ -222,8 +246,8 @@ def _choose(context: Context, index: Term, place: Term, chosen: dict[Term, Term]
             product = terms.number(-factor)
             for atom in monomial:
                 product = terms.mul(product, atom)
-            place = terms.add(place, product)
-    rest = place
+            position = terms.add(position, product)
+    rest = position
     for factor, variable in sorted(parts, key=lambda part: -part[0]):
         chosen[variable] = terms.floor_div(rest, terms.number(factor))
         rest = terms.modulo(rest, terms.number(factor))
@@ -249,7 +273,7 @@ def _are_as_many(context: Context, access: Access, claims: Sequence[Claim]) -> b
         blocks = terms.mul(blocks, count)
     for count in access.view.space:
         tiles = terms.mul(tiles, count)
-    return blocks is tiles or context.solver.check([terms.negation(terms.equal(blocks, tiles))], 1.0)[0] == PROVED
+    return blocks is tiles or context.solver.check([terms.negation(terms.equal(blocks, tiles))], 1.0) == PROVED
 
 
 def _is_proved(question: str, access: Access, claims: Sequence[Claim]) -> bool:
@@ -278,10 +302,10 @@ def _goes_over(context: Context, access: Access) -> bool:
     facts = context.facts(access)
     counter = solver.simplified(elements.counter_value(loop), facts)
     indices = [solver.simplified(index, facts) for index in access.indices if index is not None]
-    alike = [terms.equal(index, primed(index)) for index in indices]
+    same_indices = [terms.equal(index, primed(index)) for index in indices]
     differ = terms.negation(terms.equal(counter, primed(counter)))
-    meeting = staged(context, [*facts, *[primed(fact) for fact in facts], *alike, differ])
-    if solver.check(meeting, 3.0)[0] != PROVED:
+    meeting = with_equal_quotients(context, [*facts, *[primed(fact) for fact in facts], *same_indices, differ])
+    if solver.check(meeting, 3.0) != PROVED:
         return False
     tiles = ONE
     for count in access.view.space:

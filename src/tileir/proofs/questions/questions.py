@@ -17,7 +17,9 @@ from tileir.proofs.questions.coverage import coverage_claims
 from tileir.proofs.questions.races import race_claims
 from tileir.proofs.records import Claim
 from tileir.proofs.symbolic import terms
+from tileir.proofs.symbolic.term_text import term_text
 from tileir.proofs.symbolic.terms import Term
+from tileir.proofs.symbolic.traversal import variables
 
 
 def claims(module: Operation, entry: Operation, contract: Contract, seconds: float = 30.0) -> list[Claim]:
@@ -28,13 +30,13 @@ def claims(module: Operation, entry: Operation, contract: Contract, seconds: flo
     for claim, limits in overflow_claims(context):
         found.append(claim)
         for limit in limits:
-            (parameter,) = terms.variables(limit)
+            (parameter,) = variables(limit)
             known = tightest.get(parameter)
             # Both are parameter - limit <= 0.
             if known is None or (terms.constant(terms.sub(limit.arguments[0], known.arguments[0])) or 0) > 0:
                 tightest[parameter] = limit
     for limit in tightest.values():
-        contract.assume(limit, f"{terms.text(limit)}, else an integer may wrap", "inferred")
+        contract.assume(limit, f"{term_text(limit)}, else an integer may wrap", "inferred")
     # The other questions are asked where no integer wraps, if sizes can say so.
     context = Context(contract, context.solver.left)
     nothing = not context.allows(terms.TRUE)

@@ -10,7 +10,7 @@ contract says.  So boxes are compared dimension by dimension, and strides, which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 from tileir.execute.analysis.token_order import TokenOrder
@@ -24,6 +24,7 @@ from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import READ, Access, primed
 from tileir.proofs.symbolic.terms import Term
 from tileir.proofs.symbolic.token_paths import always_after
+from tileir.proofs.symbolic.traversal import substitute, subterms, variables
 
 _SCOPES: Final = ("device", "sys")
 _QUICK: Final = 1.0
@@ -41,6 +42,7 @@ def race_claims(context: Context) -> Iterator[Claim]:
             yield Claim("race", operation, None, "unknown", why)
             yield Claim("tokens", operation, None, "unknown", why)
     yield from _overlap_claims(context)
+    _exclude_overlaps(context)
     for number, first in enumerate(found):
         for second in found[number:]:
             if first.kind == READ and second.kind == READ:
@@ -73,16 +75,16 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         if tensor is None or tensor.maker in done or access.array is None or access.array not in written:
             continue
         done.add(tensor.maker)
-        apart = _is_apart(tensor.shape, tensor.strides)
+        apart = is_apart(tensor.shape, tensor.strides)
         if solver.follows(apart, (), 0.5):
             continue
-        small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
+        small = [terms.at_most(part, terms.number(_SMALL)) for part in variables(apart)]
         several = [terms.at_least(each, terms.number(2)) for each in tensor.shape if terms.constant(each) is None]
         if any(context.contract.is_free(stride) for stride in tensor.strides):
-            is_excluded = solver.check([*several, apart], 1.0)[0] == PROVED
-            result = REFUTED if is_excluded and solver.check(several, 1.0)[0] == REFUTED else PROVED
+            is_excluded = solver.check([*several, apart], 1.0) == PROVED
+            result = REFUTED if is_excluded and solver.check(several, 1.0) == REFUTED else PROVED
         else:
-            result = solver.check([terms.negation(apart), *small], 1.0)[0]
+            result = solver.check([terms.negation(apart), *small], 1.0)
         if result == PROVED:
             context.contract.note(no_overlap(access.array), "inferred")
             context.contract.apart.append(apart)
@@ -94,7 +96,47 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         yield claim
 
 
-def _is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
+def _exclude_overlaps(context: Context) -> None:
+    """Propose no launches in which an array that is written through pointers overlaps itself, where its strides are
+    parameters of their own: also those that a compiler has made constants, which the kernel does not use."""
+    contract = context.contract
+    for access in contract.accesses:
+        if access.view is not None or access.kind == READ or access.array is None:
+            continue
+        groups = strided(unwrapped(access.offset), access.size)
+        bounds = contract.index_bounds(access)
+        if groups is not None and any(contract.is_free(stride) for stride in groups):
+            pairs = [(bounds.get(unwrapped(index)), stride) for stride, index in groups.items()]
+            shape = [bound for bound, _ in pairs if bound is not None]
+            if len(shape) == len(pairs):
+                contract.apart.append(is_apart(shape, list(groups)))
+        contract.apart += _one_of_equal_strides(context, access, bounds)
+
+
+def _one_of_equal_strides(context: Context, access: Access, bounds: dict[Term, Term]) -> list[Term]:
+    """Of the extents of an array whose strides are one number, that at most one is above 1.
+
+    The array is a pointer that extents and as many strides follow among the parameters.
+    """
+    parameters = list(context.elements.parameters)
+    numbers = {term: number for number, term in enumerate(context.elements.parameters.values())}
+    first = numbers.get(access.array, -1) if access.array is not None else -1
+    extents = {numbers.get(bound, -1) - first: (index, bound) for index, bound in bounds.items()}
+    rank = max(extents, default=0)
+    unused = [position for position in extents if first + rank + position < len(parameters) and position > 0]
+    unused = [position for position in unused if not parameters[first + rank + position].has_uses]
+    by_factor: dict[int, list[Term]] = {}
+    factors = dict(terms.polynomial(unwrapped(access.offset)))
+    for position in unused:
+        index, bound = extents[position]
+        for monomial, factor in terms.polynomial(index)[:1]:
+            by_factor.setdefault(factors.get(monomial, 0) // factor, []).append(bound)
+    pairs = [pair for members in by_factor.values() for pair in combinations(members, 2)]
+    return [terms.disjunction(*[terms.at_most(each, terms.ONE) for each in pair]) for pair in pairs]
+
+
+def is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
+    """That different indices of a tensor lead to different elements."""
     reached, found = terms.ZERO, []
     # Of strides that could be in any order the last one is the smallest.
     pairs = list(zip(shape, strides, strict=True))[::-1]
@@ -179,10 +221,12 @@ def _meeting(
     facts = [*where, *other_where, *same, *differ]
     # A mask of a view is where its box is cut off: what meets also meets without it, in simpler terms.
     facts += [each for each, access in ((mask, first), (other_mask, second)) if access.view is None]
-    if solver.check(facts, _QUICK)[0] == PROVED:
+    # Quotients by symbols are seldom settled at once.
+    quick = _QUICK / 5 if any(_is_symbolic(part) for part in subterms(*facts)) else _QUICK
+    if solver.check(facts, quick) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
-    more = staged(context, facts)
-    if solver.check(more, 3.0)[0] == PROVED:
+    more = with_equal_quotients(context, facts)
+    if solver.check(more, 3.0) == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
     if locks is not None and locks.exclude(solver, first, second, more):
         context.contract.note("the locks are free when the kernel starts", "inferred")
@@ -199,11 +243,11 @@ def _same_element(
     solver = context.solver
     one, two = first.view, second.view
     if one is not None and two is not None:
-        alike = one.tensor.strides == two.tensor.strides and one.tensor.size == two.tensor.size
+        same_strides = one.tensor.strides == two.tensor.strides and one.tensor.size == two.tensor.size
         # Tensors of a tile block or an iteration may be elsewhere in another one.
-        places = [each for view in (one, two) for each in (view.tensor.address, *view.tensor.strides)]
-        is_fixed = all(primed(each, kept) is each for each in places)
-        if alike and is_fixed and one.tensor.address is two.tensor.address:
+        addresses = [each for view in (one, two) for each in (view.tensor.address, *view.tensor.strides)]
+        is_fixed = all(primed(each, kept) is each for each in addresses)
+        if same_strides and is_fixed and one.tensor.address is two.tensor.address:
             return _same_positions(context, first, second, kept)
         constant = all(terms.constant(s) is not None for s in (*one.tensor.strides, *two.tensor.strides))
         if is_fixed and not constant:
@@ -237,6 +281,7 @@ def are_rows_apart(context: Context, groups: dict[Term, Term], facts: list[Term]
         if not context.contract.is_free(large):
             return False
         context.contract.note("the rows of an array do not overlap", "inferred")
+        context.contract.apart.append(terms.at_least(large, terms.ONE))
     return True
 
 
@@ -262,20 +307,20 @@ def _same_positions(context: Context, first: Access, second: Access, kept: Seque
     return found
 
 
-def staged(context: Context, facts: list[Term]) -> list[Term]:
+def with_equal_quotients(context: Context, facts: list[Term]) -> list[Term]:
     """The facts with more that follows: which quotients of the two accesses are equal.  With one name for both, those
     that are divided by something computed from them become equal in turn."""
     solver = context.solver
     settled: set[Term] = set()
     while solver.left > 0:
-        divisions = [part for part in terms.subterms(*facts) if _is_symbolic(part)]
+        divisions = [part for part in subterms(*facts) if _is_symbolic(part)]
         pending = [part for part in divisions if part not in settled and primed(part) in divisions]
         known = [*facts, *_orders(divisions)]
         for part in pending:
             twin = primed(part)
             if twin is not part and solver.follows(terms.equal(part, twin), known, _QUICK):
                 settled.add(part)
-                facts = [terms.substitute(fact, {twin: part}) for fact in facts] + _defined(part, twin)
+                facts = [substitute(fact, {twin: part}) for fact in facts] + _defined(part, twin)
                 break
         else:
             return known

@@ -22,11 +22,7 @@ from typing import Final, NamedTuple, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import (
-    DYNAMIC,
-    GatherScatterViewType,
-    PartitionViewType,
     PointerType,
-    StridedViewType,
     TensorViewType,
     TileType,
     TileViewType,
@@ -38,8 +34,11 @@ from tileir.ir.diagnostics import position_of
 from tileir.ir.types import I1, IntegerType, Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.element_rules import Tensor, View, bytes_of, element_of_result, range_of
+from tileir.proofs.symbolic.element_rules import element_of_result
+from tileir.proofs.symbolic.integer_rules import range_of
 from tileir.proofs.symbolic.terms import BOOLEAN, INTEGER, ONE, ZERO, Term
+from tileir.proofs.symbolic.traversal import substitute, subterms
+from tileir.proofs.symbolic.views import Tensor, View, base_of, bytes_of, is_base, tensor_of, view_of
 from tileir.rewrite.fact import shape_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.matching import carried_values, ends_of, if_yields, leaves
@@ -94,7 +93,7 @@ class Elements:
         self.parameters.update(known or {})
         self._written: set[Term] | None = None
 
-    # --- names and places ---
+    # --- names and lines ---
 
     def name(self, value: Value) -> str:
         return self.names.get(value, "%?").removeprefix("%")
@@ -296,7 +295,7 @@ class Elements:
         if bits < 0:
             return None
         varying = {self._variable_of(loop, "t"), self._variable_of(loop, "i")}
-        for part in terms.subterms(change):
+        for part in subterms(change):
             if part in varying or (part.operation == "app" and str(part.data[0]).startswith("carried ")):
                 return None
         return change, bits
@@ -320,9 +319,9 @@ class Elements:
 
     def _after(self, argument: BlockArgument, loop: Operation, indices: Indices, count: Term) -> Term | None:
         """A carried value after so many iterations, in closed form."""
-        if not _is_tile(argument):
+        if not isinstance(argument.type, TileType):
             return None
-        element = cast(TileType, argument.type).element
+        element = argument.type.element
         if not isinstance(element, (IntegerType, PointerType)) or element is I1:
             position = argument.index - (loop.declaration is ops.FOR)
             same = all(end.operands[position] is argument for end in ends_of(loop, ops.CONTINUE))
@@ -354,7 +353,7 @@ class Elements:
             return self.opaque(result, indices, "is the result of a loop")
         last = terms.app(f"last iteration {self.numbers[loop]}", self.scope(loop), INTEGER, 0, None)
         inside = self.element(breaks[0].operands[result.index], indices)
-        return terms.substitute(inside, {self.iteration(loop): last})
+        return substitute(inside, {self.iteration(loop): last})
 
     def _if_result(self, operation: Operation, result: OperationResult, indices: Indices) -> Term:
         ends = if_yields(operation)
@@ -371,46 +370,13 @@ class Elements:
         """The view that a value is; None if it is not made directly from a tensor."""
         if len(self._known) > 1:
             # A carried value has another name while its change is computed.
-            return self._view(value)
+            return view_of(self, value)
         if value not in self._views:
-            self._views[value] = self._view(value)
+            self._views[value] = view_of(self, value)
         return self._views[value]
 
-    def _view(self, value: Value) -> View | None:
-        maker = value.defining_operation
-        type = value.type
-        if maker is None or not isinstance(type, TileViewType) or not maker.operands:
-            return None
-        tensor = self.tensor(maker.operands[0])
-        if tensor is None:
-            return None
-        axes = tuple(range(len(type.tile_shape)))
-        steps = type.tile_shape
-        sparse = -1
-        if isinstance(type, (PartitionViewType, StridedViewType)):
-            axes = type.dim_map
-        if isinstance(type, StridedViewType):
-            steps = type.traversal_strides
-        elif isinstance(type, GatherScatterViewType):
-            sparse, steps = type.sparse_dim, (1,) * len(axes)
-        padding = type.padding.keyword if type.padding is not None else None
-        return View(tensor, axes, type.tile_shape, steps, sparse, padding)
-
     def tensor(self, value: Value) -> Tensor | None:
-        maker = value.defining_operation
-        if maker is None or maker.declaration is not ops.MAKE_TENSOR_VIEW:
-            return None
-        type = cast(TensorViewType, value.type)
-        size = bytes_of(type.element)
-        if not size:
-            return None
-
-        def sizes(numbers: tuple[int, ...], operands: list[Value]) -> Indices:
-            given = iter(operands)
-            return tuple([self.unsigned(next(given)) if n == DYNAMIC else terms.number(n) for n in numbers])
-
-        shape = sizes(type.shape, maker.dynamic_shape)
-        return Tensor(maker, self.scalar(maker.operands[0]), shape, sizes(type.strides, maker.dynamic_strides), size)
+        return tensor_of(self, value)
 
     def unsigned(self, value: Value) -> Term:
         """A scalar integer, read as unsigned."""
@@ -463,6 +429,12 @@ class Elements:
             )
         return found
 
+    def is_input(self, term: Term) -> bool:
+        """Whether a term is what was loaded from an array that the kernel only reads, where it was not padded."""
+        while term.operation in ("choose", "wrap"):
+            term = term.arguments[1 if term.operation == "choose" else 0]
+        return term.operation == "app" and "[]" in str(term.data[0]) and term.data[0] in self.followed
+
     def _pointee_bytes(self, base: Term) -> int:
         """The bytes of an element of a parameter's array; 0 if it is none."""
         for value, term in self.parameters.items():
@@ -478,23 +450,3 @@ class Elements:
 
 def _initial(loop: Operation, position: int) -> Value:
     return loop.operands[position + (3 if loop.declaration is ops.FOR else 0)]
-
-
-def _is_tile(value: Value) -> bool:
-    return isinstance(value.type, TileType)
-
-
-def base_of(address: Term) -> tuple[Term | None, Term]:
-    """The array whose address in bytes this is, and the offset in it; None if there is not just one."""
-    plain = [monomial[0] for monomial, factor in terms.polynomial(address) if factor == len(monomial) == 1]
-    bases = [atom for atom in plain if is_base(atom)]
-    if len(bases) != 1:
-        return None, address
-    rest = terms.sub(address, bases[0])
-    if any(is_base(part) for part in terms.subterms(rest)):
-        return None, address
-    return bases[0], rest
-
-
-def is_base(term: Term) -> bool:
-    return term.operation == "variable" and str(term.data[0]).startswith("&")

@@ -15,9 +15,10 @@ from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 from tileir.proofs.symbolic import terms
-from tileir.proofs.symbolic.element_rules import View, address_in, bytes_of, inside_tensor, view_positions
-from tileir.proofs.symbolic.elements import Elements, base_of
+from tileir.proofs.symbolic.elements import Elements
 from tileir.proofs.symbolic.terms import ZERO, Term
+from tileir.proofs.symbolic.traversal import subterms, transformed
+from tileir.proofs.symbolic.views import View, address_in, base_of, bytes_of, inside_tensor, view_positions
 from tileir.proofs.symbolic.walking import Visit, facts_of, walk
 from tileir.rewrite.fact import shape_of
 
@@ -130,12 +131,12 @@ def primed(term: Term, kept: Collection[Term] = ()) -> Term:
             return terms.variable(f"{name}'", low, high, True)
         return None
 
-    return terms.transformed(term, other)
+    return transformed(term, other)
 
 
 def is_local(term: Term) -> bool:
     """Whether a term may differ between tile blocks, iterations or elements."""
-    for part in terms.subterms(term):
+    for part in subterms(term):
         if part.operation == "variable" and part.data[3]:
             return True
         if part.operation == "app" and part.arguments:

@@ -12,7 +12,7 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -43,7 +43,7 @@ class Term:
         self.bounds: Interval | None = None
 
     def __repr__(self) -> str:
-        return text(self)
+        return f"{self.operation}{self.data or ''}{list(self.arguments) or ''}"
 
 
 def _make(operation: str, arguments: tuple[Term, ...] = (), data: Any = None, sort: str = INTEGER) -> Term:
@@ -414,148 +414,3 @@ def _product(left: Interval, right: Interval) -> Interval:
             return 0, 0
         return (ends_or_none[0], ends_or_none[1]) if factor > 0 else (ends_or_none[1], ends_or_none[0])
     return None, None
-
-
-# --- traversal ---
-
-
-def subterms(*terms: Term) -> Iterator[Term]:
-    """Each part of the terms once, arguments first."""
-    done: set[Term] = set()
-    stack: list[tuple[Term, bool]] = [(term, False) for term in reversed(terms)]
-    while stack:
-        term, visited = stack.pop()
-        if visited:
-            yield term
-        elif term not in done:
-            done.add(term)
-            stack.append((term, True))
-            stack.extend((argument, False) for argument in reversed(term.arguments))
-
-
-def rebuild(term: Term, arguments: tuple[Term, ...]) -> Term:
-    """The same operation of other arguments, in canonical form."""
-    operation = term.operation
-    if operation == "sum":
-        known = dict(zip(term.arguments, arguments, strict=True))
-        total = ZERO
-        for monomial, factor in term.data:
-            product = number(factor)
-            for atom in monomial:
-                product = mul(product, known[atom])
-            total = add(total, product)
-        return total
-    if operation == "app":
-        return _make("app", arguments, term.data, term.sort)
-    if operation == "wrap":
-        return wrap(arguments[0], *term.data)
-    if operation == "not_positive":
-        return at_most(arguments[0], ZERO)
-    if operation == "is_zero":
-        return equal(arguments[0], ZERO)
-    return _BUILDERS[operation](*arguments)
-
-
-_BUILDERS: Final[dict[str, Callable[..., Term]]] = {
-    "floor_div": floor_div,
-    "modulo": modulo,
-    "minimum": minimum,
-    "maximum": maximum,
-    "choose": choose,
-    "same": equal,
-    "negation": negation,
-    "conjunction": conjunction,
-    "disjunction": disjunction,
-}
-
-
-def substitute(term: Term, replacements: dict[Term, Term]) -> Term:
-    """The term with other terms for some of its parts."""
-    return _rewritten(term, replacements.get, replacements.get)
-
-
-def transformed(term: Term, replace: Callable[[Term], Term | None]) -> Term:
-    """The term rebuilt from its leaves: `replace` may give another term for a part that is rebuilt."""
-    return _rewritten(term, lambda part: None, replace)
-
-
-def _rewritten(term: Term, before: Callable[[Term], Term | None], after: Callable[[Term], Term | None]) -> Term:
-    found: dict[Term, Term] = {}
-    for part in subterms(term):
-        given = before(part)
-        if given is None:
-            arguments = tuple([found[argument] for argument in part.arguments])
-            rebuilt = part if arguments == part.arguments else rebuild(part, arguments)
-            given = after(rebuilt) or rebuilt
-        found[part] = given
-    return found[term]
-
-
-def variables(*terms: Term) -> list[Term]:
-    return [part for part in subterms(*terms) if part.operation == "variable"]
-
-
-# --- text ---
-
-
-def text(term: Term) -> str:
-    """A term as messages show it: in Python's syntax as far as it has one."""
-    operation, data = term.operation, term.data
-    if operation in ("number", "truth"):
-        return str(data)
-    if operation == "variable":
-        return str(data[0])
-    if operation == "sum":
-        words = ""
-        for monomial, factor in data:
-            atoms = []
-            for atom in monomial:
-                rounded = _rounded_up(atom)
-                factor = -factor if rounded else factor
-                atoms.append(rounded or _factor(atom))
-            product = "*".join(atoms)
-            size = f"{abs(factor)}*{product}" if product and abs(factor) != 1 else product or str(abs(factor))
-            words += (f" {'-' if factor < 0 else '+'} " if words else "-" if factor < 0 else "") + size
-        return words
-    inner = [text(argument) for argument in term.arguments]
-    if operation == "app":
-        name = str(data[0]).partition("#")[0]
-        return f"{name}({', '.join(inner)})" if inner else name
-    if operation == "wrap":
-        return f"{'' if data[1] else 'u'}int{data[0]}({inner[0]})"
-    if operation in ("not_positive", "is_zero"):
-        sign = "<=" if operation == "not_positive" else "=="
-        positive = from_polynomial({m: f for m, f in polynomial(term.arguments[0]) if f > 0})
-        negative = from_polynomial({m: -f for m, f in polynomial(term.arguments[0]) if f < 0})
-        return f"{text(positive)} {sign} {text(negative)}"
-    if operation == "choose":
-        return f"({inner[1]} if {inner[0]} else {inner[2]})"
-    if operation == "negation":
-        return f"not ({inner[0]})"
-    if operation not in _SIGNS:
-        return f"{'min' if operation == 'minimum' else 'max'}({', '.join(inner)})"
-    return _SIGNS[operation].join([_parenthesized(argument) for argument in term.arguments])
-
-
-_SIGNS: Final = {
-    "floor_div": " // ",
-    "modulo": " % ",
-    "same": " == ",
-    "conjunction": " and ",
-    "disjunction": " or ",
-}
-
-
-def _rounded_up(atom: Term) -> str:
-    """`cdiv(n, 64)` for (-n) // 64, of which it is the negative number; else empty."""
-    if atom.operation == "floor_div" and all(factor < 0 for _, factor in polynomial(atom.arguments[0])):
-        return f"cdiv({text(scale(atom.arguments[0], -1))}, {text(atom.arguments[1])})"
-    return ""
-
-
-def _factor(atom: Term) -> str:
-    return f"({text(atom)})" if atom.operation in _SIGNS else text(atom)
-
-
-def _parenthesized(term: Term) -> str:
-    return f"({text(term)})" if term.operation in ("sum", *_SIGNS) else text(term)
