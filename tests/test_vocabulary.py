@@ -33,8 +33,6 @@ FOREIGN = {
     "execute/gpu/short_launches.py": "Python that is generated",
     "tools/more/completion.py": "shell scripts",
 }
-# Folders of the package whose docstrings and comments are not read yet.
-UNREAD: tuple[str, ...] = ("execute", "judging", "proofs")
 # The code calls what runs programs an engine; users read of backends.
 FOR_DEVELOPERS = [each for each in PATTERNS if not each[0].search("engine")]
 # Strings come first, as they may hold a `#`.
@@ -163,7 +161,7 @@ def test_modules(folder: str) -> None:
                 # Code of examples and names in quotes are not prose.
                 clean = re.sub(r"`[^`\n]*`|%[\w.]+|\(\?P<\w+>", "..", text)
                 found += complaints(clean, module, line)
-            for line, text in [] if folder in UNREAD else [*remarks, *comments(source)]:
+            for line, text in [*remarks, *comments(source)]:
                 found += complaints(without_code(text), module, line, FOR_DEVELOPERS)
     assert not found, "\n".join(["", *found])
 

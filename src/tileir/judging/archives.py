@@ -1,7 +1,7 @@
 """Programs inside of archives, which may be hostile: nothing is put on disk, and what is read is bounded.
 
 Names inside of an archive are only ever names.  Links are passed over, for what they lead to is there under its own
-name or is outside.  Whatever an archive says of its sizes, no more than `MOST_OF_A_FILE` is kept of a file and no more
+name or is outside.  Whatever sizes an archive states, no more than `MOST_OF_A_FILE` is kept of a file and no more
 than `MOST_OF_AN_ARCHIVE` is decompressed altogether.
 """
 
@@ -126,7 +126,7 @@ def _member(name: str, opened: Callable[[], IO[bytes] | None], filter: Filter) -
 class _Bounded:
     """A stream that is read once, forward, and only so far: what `tarfile` reads from.
 
-    `tarfile` believes what headers say, and would read a name of ten gigabytes.  It steps back by less than a block,
+    `tarfile` trusts headers, and would read a name of ten gigabytes.  It steps back by less than a block,
     which a decompressor could only do from the beginning."""
 
     def __init__(self, file: Any, limit: int) -> None:

@@ -18,6 +18,6 @@ class ResultsError(SweepError):
 
 
 def message_of(error: Exception) -> str:
-    """What an exception says, without the number and the name of a file that the system adds."""
+    """The message of an exception, without the number and the file name that the system adds."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text or type(error).__name__

@@ -1,6 +1,6 @@
 """Who judges: the tileir and the machine of this process.
 
-Results are the same on all machines that have the same tileir; between two releases only its sources tell.
+Results are the same on all machines that have the same tileir; between releases, a digest of the sources identifies it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from tileir.ir.quoting import type_text
 Kind = Literal["program", "cpp", "seed", "kernels", "launches", "unreadable"]
 """A program is text or bytecode; cpp is CUDA Tile C++, compiled where it is judged; a seed is one of `tileir.smith`,
 made there too; kernels are a Python module with cuTile kernels, judged against a reference.  Launches are such a module
-too, of which a reduction wants to know what it launches, as programs; they are in no table.  What cannot be read is a
+too, whose launches a reduction reads as programs; they are in no table.  What cannot be read is a
 row of the table too, and judged by nobody: its content is its name and the reason."""
 
 MODULES: Final[tuple[Kind, ...]] = ("kernels", "launches")

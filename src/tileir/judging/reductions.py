@@ -61,7 +61,7 @@ class Reduced(NamedTuple):
     cluster: FailureKind
     name: str
     content: bytes | None
-    """The reproducer; None if there is none, and `note` says why."""
+    """The reproducer; None if there is none, and `note` states why."""
     note: str
 
 
@@ -137,7 +137,7 @@ class _Reduction:
     def reproducer(
         self, results: Results, kind: FailureKind, entry: SweepEntry, plan: JudgePlan
     ) -> tuple[bytes | None, str]:
-        """A smaller program, if there is one, and what is to be said of it."""
+        """A smaller program, if there is one, and a note about it."""
         item, failure = results.item(entry.digest), failure_in(kind, entry)
         known, _ = results.reproducer(entry.digest) or (None, "")
         deadline = time.monotonic() + self.seconds

@@ -1,6 +1,6 @@
 """Proofs about a kernel for every launch that its contract allows, without running it.  Read in this order:
 
-records        what is asked, claimed and answered; needs nothing else of the package
+records        questions, claims and answers; needs nothing else of the package
 symbolic/      values, accesses and paths of a kernel as exact terms
 contract/      the launches that a proof is about: stated, read from a script, or inferred
 solving        terms given to z3; the only module that imports it

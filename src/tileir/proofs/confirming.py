@@ -1,6 +1,6 @@
 """Launches that a proof proposes are run: nothing is refuted unless the sanitizer found it in one of them.
 
-A candidate is the solver's idea of a launch that goes wrong.  It may be mistaken, as the solver knows less than the
+A candidate is the solver's idea of a launch that goes wrong.  It may be wrong, as the solver knows less than the
 program does.  So each is run in a child process with limits, under the sanitizer, and refutes a claim only by a finding
 of the same question at the same operation.  Arrays too large for the sanitizer's shadow are run without it: the
 interpreter alone reports accesses outside of memory.
@@ -76,7 +76,7 @@ class Confirmer:
         self._launches: dict[tuple[str, str], LaunchDescription] = {}
 
     def confirm(self, claim: Claim, seconds: float) -> Confirmation | str:
-        """The first candidate of a claim that fails as it says; else why the claim stays unknown."""
+        """The first candidate of a claim that fails as the claim predicts; else why the claim stays unknown."""
         until = time.monotonic() + seconds
         reason = "the solver proposed no launch that shows it"
         for candidate in islice(claim.candidates(), _MOST_CANDIDATES):
@@ -111,7 +111,7 @@ class Confirmer:
         return found if isinstance(found, Confirmation) else f"a proposed launch {found}: {launch.text()}"
 
     def _findings(self, launch: LaunchDescription, sanitize: str, seconds: float) -> list[Finding] | str:
-        """What a launch finds in a child process; or how that ended, in words."""
+        """What a launch finds in a child process; or how that ended, as text."""
 
         def launched(_: object) -> str:
             found = _launched(self._entry, launch, sanitize)
@@ -128,7 +128,7 @@ class Confirmer:
 def _confirmation(
     claim: Claim, launch: LaunchDescription, findings: list[Finding] | str, sanitize: str
 ) -> Confirmation | str:
-    """What a launch shows about a claim; in words if it shows nothing."""
+    """What a launch shows about a claim; text if it shows nothing."""
     if isinstance(findings, str):
         return findings
     is_broken = any(each.operation.declaration in (ASSUME, ASSUME_COND) for each in findings)
@@ -143,7 +143,7 @@ def _confirmation(
 
 
 def _answers(claim: Claim, finding: Finding) -> bool:
-    """Whether a finding is what a claim says: its kind, at the claim's operation or its other one."""
+    """Whether a finding is what a claim predicts: of its kind, at the claim's operation or its other one."""
     if finding.kind not in KINDS[claim.question]:
         return False
     found = [finding.operation, *([finding.other.operation] if finding.other is not None else [])]
@@ -183,7 +183,7 @@ def _reaches(start: Operation, end: Operation) -> bool:
 
 
 def description(candidate: Candidate, entry: Operation) -> tuple[LaunchDescription, int]:
-    """The launch in words, and the bytes of its arrays."""
+    """The description of the launch, and the bytes of its arrays."""
     size = 0
     words: list[str] = []
     for number, parameter in enumerate(entry.regions[0].blocks[0].arguments):

@@ -33,7 +33,7 @@ SECONDS: Final = 30.0
 """The time limit for a kernel."""
 _GUESSED: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
 _MOST_SETTLED: Final = 2
-"""Claims of a question that is unknown for which the assumption is looked for that would settle them."""
+"""At most so many claims of an unknown question are tried with assumptions that may settle them."""
 _SETTLING: Final = 4.0
 """Seconds for that."""
 _SHARE: Final = 0.7
@@ -95,7 +95,7 @@ def _kernel_of(kernel: Any, args: Sequence[object] | None, entry: str | None) ->
 
 
 def need_solver() -> None:
-    """Raise an error that says what to install where the solver is missing."""
+    """Raise an error that states what to install where the solver is missing."""
     if find_spec("z3") is None:
         raise MissingDependencyError("proofs need the solver Z3: pip install 'tileir[prove]'")
 

@@ -1,4 +1,4 @@
-"""What `tileir prove` asks, assumes and claims, and the launches that a solver proposes."""
+"""The questions, assumptions and claims of `tileir prove`, and the launches that a solver proposes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def no_candidates() -> Iterator[Candidate]:
 
 @dataclass
 class Claim:
-    """What the proof says about one operation, or a pair of them, before anything has run.
+    """What the proof states about one operation, or a pair of them, before anything has run.
 
     "proved" holds for every launch of the contract.  "refutable" means that `candidates` proposes launches that may
     fail.  Of "unknown" `reason` names the value that could not be followed, with its line, and `settled_by` an

@@ -33,7 +33,7 @@ WORDS: Final = {
     "division": "Nothing is divided by zero.",
     "asserts": "Every assert and assume holds.",
 }
-"""What each question asks."""
+"""The statement that each question is about."""
 RULES: Final = {
     f"prove-{name}": ("error", f"Refuted: {words}", "The message names a launch that shows it, and repeats it.")
     for name, words in WORDS.items()

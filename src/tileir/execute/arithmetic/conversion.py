@@ -56,7 +56,7 @@ def _saturating(target: FloatType, down: Unary) -> Unary:
 
 
 def _quiet_half(convert: Unary) -> Unary:
-    """NumPy makes signalling halves of signalling NaNs, on some machines."""
+    """NumPy makes signaling halves of signaling NaNs, on some machines."""
 
     def convert_quietly(array: Any) -> Any:
         half = convert(array)

@@ -219,7 +219,7 @@ def float_minmax(
         nans = numpy.not_equal(result, result)
         if numpy.count_nonzero(nans):
             if not propagate:
-                # NumPy lets a signalling NaN win, on some machines and in some places of an array.
+                # NumPy lets a signaling NaN win, on some machines and in some places of an array.
                 result = numpy.where(nans, numpy.where(numpy.not_equal(a, a), b, a), result)
                 nans = numpy.not_equal(result, result)
             result = numpy.where(nans, canonical, result)

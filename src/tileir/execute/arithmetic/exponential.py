@@ -338,7 +338,7 @@ def _with_special_powers(x: Any, y: Any, magnitude: Any) -> Any:
     size = numpy.abs(x)
     extreme = (size == 0.0) | (size == numpy.inf) | (numpy.abs(y) == numpy.inf)
     if numpy.count_nonzero(extreme):
-        # Towards infinity or zero, or neither from 1.
+        # Toward infinity or zero, or neither from 1.
         grows = (size > 1.0) == (y > 0.0)
         limit = numpy.where(size == 1.0, 1.0, numpy.where(grows, numpy.inf, 0.0))
         magnitude = numpy.where(extreme, limit, magnitude)

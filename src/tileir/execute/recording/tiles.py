@@ -42,7 +42,7 @@ def numbers_of(element: Type, array: Array) -> Array:
             return array.astype(numpy.uint8)
         return array.astype(numpy.float64) if element.width == 64 else array
     assert isinstance(element, FloatType)
-    # A signalling NaN is a NaN.
+    # A signaling NaN is a NaN.
     with numpy.errstate(invalid="ignore"):
         numbers: Array = numpy.asarray(array if element is F64 else widen_single(element)(array))
         return numbers

@@ -26,7 +26,7 @@ from tileir.judging.verdicts.causes import cause_of
 
 FLUSH_SECONDS: Final = 0.2
 _LARGEST_CHUNK: Final = 4 << 20
-"""Bytes of content beyond which a chunk takes no more items; Dask wants its messages small."""
+"""Bytes of content beyond which a chunk takes no more items; Dask expects small messages."""
 _MOST_WAITING: Final = 256 << 20
 """Bytes of content that are in memory at once."""
 _SLICE: Final = 0.1
@@ -106,7 +106,7 @@ class ChunkSize:
         self._items = self._items * _FORGETTING + items
         self._seconds = self._seconds * _FORGETTING + seconds
         wanted = CHUNK_SECONDS * self._items / max(self._seconds, 1e-6)
-        # What the first few say is said of everything only step by step.
+        # The first items may not be typical, so the size at most doubles.
         self._size = max(1, min(int(wanted), 2 * max(self._size, items), _LARGEST))
         if is_busy and seconds > CHUNK_SECONDS / 10:
             if turnaround < _UNQUEUED * seconds:
@@ -292,7 +292,7 @@ class Scheduler:
         future.add_done_callback(self._done.put)
 
     def _collect(self) -> None:
-        """Take what workers have done; wait a moment for it."""
+        """Take what workers have done; wait up to `FLUSH_SECONDS` for it."""
         with suppress(Empty):
             self._take_back(self._done.get(timeout=FLUSH_SECONDS))
             while True:

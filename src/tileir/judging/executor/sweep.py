@@ -90,7 +90,7 @@ def sweep(
     >>> tileir.sweep("examples/vector_add.mlir", "results.sqlite", jobs=1)
     <SweepResult 1 passed, results.sqlite>
     """
-    # What judges needs NumPy: this says so, with the line that installs it.
+    # Judging needs NumPy: without it, this import raises an error with the command that installs it.
     import_module("tileir.execute.launching.kernel")
     if inputs is None and seeds is None:
         raise OptionError("there is nothing to judge: give inputs, or seeds")
@@ -126,7 +126,7 @@ def sweep(
     finally:
         workers.close(is_done)
     if reduce_timeout is not None and is_done:
-        # Imported here: few ask for it.
+        # Imported here: few sweeps need it.
         from tileir.judging.reductions import reduce_failures
 
         reduce_failures(path, plan, seconds=reduce_timeout, jobs=jobs or processors())

@@ -67,7 +67,7 @@ def compare(
             message = f"{where}it changes input {min(extra)}, which the reference does not"
             unchanged = JudgeStage("unchanged", "failed", message, "it changes an input that the reference does not")
     if (hidden := groups.get(HELD_OUT)) is not None and hidden.outcome == "failed":
-        # Where and how would tell the shape.
+        # A message that locates the difference would reveal the shape.
         groups[HELD_OUT] = JudgeStage(HELD_OUT, "failed", "results for a held-out shape are wrong", hidden.cause)
     if (open_ones := groups.get(NONFINITE)) is not None and open_ones.outcome == "failed" and not nonfinite:
         groups[NONFINITE] = JudgeStage(NONFINITE, "passed", open_ones.message, details={"unknown": True})
@@ -91,7 +91,7 @@ def _computed(directory: str, name: str, most: int) -> Computed:
 
 
 class _OtherShapes(Exception):
-    """What differs before any element is looked at, in words."""
+    """What differs before any element is compared, as text."""
 
 
 def _pairs(found: Computed, expected: Computed) -> list[tuple[str, Any, Any]]:
@@ -167,7 +167,7 @@ class Errors:
         one, other = numpy.ascontiguousarray(found).reshape(-1), numpy.ascontiguousarray(expected).reshape(-1)
         total, finite = 0.0, 0
         with numpy.errstate(all="ignore"):
-            # Piece by piece: widened elements take up to eight times the memory.
+            # Block by block: widened elements take up to eight times the memory.
             for begin in range(0, one.size, _BLOCK):
                 mine, theirs = one[begin : begin + _BLOCK], other[begin : begin + _BLOCK]
                 wide, wanted = widened(mine), widened(theirs)
@@ -207,7 +207,7 @@ def _shown(value: Any) -> str:
 
 
 def _deterministic(directory: str, most: int, is_there: bool) -> JudgeStage:
-    """Whether a second run gave the same bits."""
+    """Whether a second run returned the same bits."""
     if not is_there:
         return JudgeStage("deterministic", "skipped")
     try:
@@ -238,7 +238,7 @@ class Tolerance(NamedTuple):
 def tolerance_for(expected: Array, stated: dict[str, list[float]] | None = None) -> Tolerance:
     """The tolerance for one result: an element is right if it is off by at most `relative * |expected| + absolute`.
 
-    Where nobody says how much that is, it depends on the element type, and the absolute part is taken of the size of
+    Where no tolerance is stated, it depends on the element type, and the absolute part is taken of the size of
     the results, up to 1: so a softmax over ten thousand columns is not passed by zeros."""
     given = stated and stated.get(expected.dtype.name, stated.get(""))
     if given:

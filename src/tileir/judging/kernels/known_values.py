@@ -14,13 +14,13 @@ from tileir.judging.kernels.comparison import is_inexact, widened
 from tileir.judging.kernels.launches import UNWRITTEN_BYTE
 
 _GRAM_BYTES: Final = 4
-"""Values of narrow types are told apart by what stands beside them: so many bytes at least."""
+"""Values of narrow types are compared together with their neighbors: so many bytes at least."""
 _MOST_UNKNOWN: Final = 0.2
 """Of neighbors in arrays of narrow types: padding and joints make new ones."""
 
 
 def information(array: Array) -> float:
-    """About how many bits the elements of an array could tell."""
+    """About how many bits of information the elements of an array hold."""
     if is_constant(array) and array.size > 1:
         return 0.0
     if is_inexact(array.dtype) or array.dtype.kind == "c":
@@ -63,7 +63,7 @@ class KnownValues:
                 self._known.clear()
 
     def has_number(self, value: float) -> bool:
-        """Whether a number is one of the elements, or says nothing."""
+        """Whether a number is trivial, or one of the elements."""
         for dtype in (numpy.dtype("f8"), numpy.dtype("f4")):
             array = numpy.array([value], dtype)
             if is_trivial(array)[0] or numpy.isin(bits_of(array), self._grams(dtype, 1)).all():
@@ -146,7 +146,7 @@ def _all_grams(array: Array, count: int, trivial: bool = False) -> Iterator[Arra
 
 
 def is_trivial(array: Array) -> Array:
-    """Elements that say nothing: zero, one, infinities, NaNs, and what unwritten memory holds."""
+    """Elements without information: zero, one, infinities, NaNs, and what unwritten memory holds."""
     flat = numpy.ascontiguousarray(array).reshape(-1)
     if flat.dtype.kind == "c":
         flat = flat.view(f"f{flat.dtype.itemsize // 2}")

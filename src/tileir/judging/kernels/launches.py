@@ -49,9 +49,9 @@ class ModuleReport:
     tolerance: dict[str, list[float]] | None = None
     """Relative and absolute, by element type; "" for all others."""
     speedup: float | None = None
-    """The least that the reference's module asks for."""
+    """The least that the reference's module requires."""
     required: dict[str, Any] = field(default_factory=dict)
-    """What a task asks of the programs: `precision`, `operations`, `frameworks`."""
+    """What a task requires of the programs: `precision`, `operations`, `frameworks`."""
     seed: int = 0
     seconds: list[float] = field(default_factory=list)
     launches: dict[str, int] = field(default_factory=dict)
@@ -79,9 +79,9 @@ class Launches:
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
         self.counts: bool = True
-        """Whether launches that are kept count, or are only looked at."""
+        """Whether launches that are kept are counted."""
         self.runs: bool = True
-        """Whether launches are done, and not only looked at."""
+        """Whether launches are run, and not only recorded."""
         self.run: str = ""
         """The run whose launches are recorded; none if empty."""
         self.report: ModuleReport = ModuleReport()
@@ -97,7 +97,7 @@ class Launches:
         """Kernels, so that their numbers stay theirs, and their bytecode."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-        """`tileir.launch`, looked at."""
+        """Record a call of `tileir.launch`, and run it if `runs`."""
         name = kernel_name(kernel) or "?"
         if self.keeps or self.run:
             self._keep(name, kernel, grid, args, options)

@@ -33,7 +33,7 @@ from tileir.judging.verdicts.work import Task, Work
 from tileir.processes.messages import BadMessage, checked
 
 STEPS: Final = ("inputs", "import", "compile", "run", "launches", "results", "correct", "unchanged", "deterministic")
-"""What is done to every module; those that the plan asks for come after."""
+"""What is done to every module; those that the plan requests come after."""
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("failed", "refused", "memory", "forbidden")
 """What foreign code that fails may come to."""
 _DIRECTORIES: Final = ("run", "held_out", "expected")
@@ -110,7 +110,7 @@ class _Judging:
         if shared is not None:
             self.reference_file, self.expected = "reference.py", shared.directory
         made = self._inputs()
-        # Sweeps without a task ask only what a kernel computes.
+        # Without requirements of a task, only results are judged, and the process is not watched.
         secret = secrets.token_hex(16) if made.required else ""
         task = self._candidate(made, self.run, secret)
         ran = self._foreign(("import", "compile", "run"), task, self.run, secret)
@@ -196,8 +196,8 @@ class _Judging:
         return partial(run_candidate, self.item.content, self.file, directory, numbers, secret, self.plan)
 
     def _run_held_out(self, made: ModuleReport, ran: ModuleReport) -> JudgeStage | None:
-        """Run the candidate on held-out inputs, in a process of its own; the step if that fails, without its words,
-        which could tell their shapes."""
+        """Run the candidate on held-out inputs, in a process of its own; the step if that fails, without its
+        message, which could reveal their shapes."""
         if not any(each.group == HELD_OUT for each in made.inputs):
             return None
         secret = secrets.token_hex(16)

@@ -36,9 +36,9 @@ from tileir.judging.verdicts.work import Work, failed_step
 from tileir.passes.pipeline import optimize
 
 _REQUIREMENTS: Final = {"precise": "precision", "operations": "operations"}
-"""Steps that a task asks for, and its keys."""
+"""Steps that a task may require, with its keys."""
 _SHARE_OF_OTHERS: Final = 0.1
-"""Of the time limit, after which only the launches of the first run are looked at, and none for other inputs."""
+"""The share of the time limit after which only the launches of the first run are judged, and none for other inputs."""
 _MOST_PROVED: Final = 4
 _PROOF_SECONDS: Final = 5.0
 _MEASURED_TARGET: Final = "cpu"
@@ -63,7 +63,7 @@ class KeptLaunches(NamedTuple):
 
 
 def planned_steps(plan: JudgePlan, required: dict[str, Any] | None = None) -> list[str]:
-    """What a plan, and a task, ask for of the programs: the names of steps, as `compile sm_90`."""
+    """What a plan and a task require of the programs: the names of steps, as `compile sm_90`."""
     found = [step for step, key in _REQUIREMENTS.items() if required and required.get(key)]
     found += ["optimize"] if plan.optimize is not None else []
     found += [f"compare {engine}" for engine in plan.backends if engine != backend_of(plan)]
@@ -72,7 +72,7 @@ def planned_steps(plan: JudgePlan, required: dict[str, Any] | None = None) -> li
     found += [f"compile {target}" for target in plan.targets]
     found += [f"cost {target}" for target in plan.cost]
     if plan.time:
-        # The interpreter is there to be right: how long it takes says nothing.
+        # The interpreter is built to be right, not fast: its time means nothing.
         found += [f"time {engine}" for engine in plan.backends or ("auto",) if engine != "interpreter"]
     return found
 

@@ -254,7 +254,7 @@ class _Provenance:
                 self._step.details["totals"] = True
                 continue
             if others and all(any(_digest(result) == _digest(each) for each in other.results) for other in others):
-                # What does not depend on the inputs is not what is asked for.
+                # A result that does not depend on the inputs needs no kernel.
                 continue
             shape = f"{result.dtype.name}{list(result.shape)}"
             if not run.programs:

@@ -55,7 +55,7 @@ _SHARE_OF_VARIANTS: Final = 0.2
 _LONGEST: Final = 4000
 """Characters of a message."""
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
-# Bound before foreign code can put its own in the place of these.
+# Bound before foreign code can replace it.
 _CLOCK = time.perf_counter
 
 
@@ -129,8 +129,8 @@ def run_candidate(
     """The candidate's module writes `results_0.bin` and so on, `again.bin` from a second run of the first inputs, and
     the launches of the first run: the one process in which its code runs.  `numbers` are those of the inputs.
 
-    Return counts and seconds, which are what the candidate wants them to be if it goes that far; with `secret`, which
-    a report that it forges lacks, if the process is to be watched."""
+    Return counts and seconds, which the candidate can forge if it goes that far; with `secret`, which a forged report
+    lacks, if the process is to be watched."""
     launches = Launches(plan.limits.file_bytes, "launch_")
     step, look = "import", None
     try:
@@ -167,7 +167,7 @@ def run_candidate(
 
 def compute_expected(file: str, directory: str, made: list[InputSet], plan: JudgePlan, work: Work) -> dict[str, Any]:
     """The reference's module writes `expected_0.bin` and so on, and the launches of the baseline, which is the
-    reference if there is no other; their counts and the baseline's seconds, where the plan asks for them."""
+    reference if there is no other; their counts and the baseline's seconds, where the plan requests them."""
     launches = Launches(plan.limits.file_bytes, "baseline_")
     settings = settings_in(Path(directory, file).read_bytes())
     launches.report.seed = plan.seed if settings is None or settings.seed is None else settings.seed
@@ -282,7 +282,7 @@ def failure_of(error: BaseException, file: str, step: str = "") -> JudgeStage:
 
 
 def _line(error: BaseException, file: str) -> str:
-    """The innermost line of the module; nothing if the message says it."""
+    """The innermost line of the module; empty if the message has it."""
     text = str(error)
     notes = [note for note in getattr(error, "__notes__", ()) if f"{file}:" in note]
     if notes:
@@ -301,7 +301,7 @@ class Tampered(Exception):
 
 
 class WrongModule(Exception):
-    """A module that lacks what it has to have; the message says what."""
+    """A module that lacks what it has to have; the message states what."""
 
 
 class Case(NamedTuple):
@@ -309,7 +309,7 @@ class Case(NamedTuple):
 
     seed: int
     inputs: Any
-    """What the function of the reference's module gave."""
+    """What the function of the reference's module returned."""
     init: Any
     """What models are made with; None if the reference has none."""
     layout: str = ""
@@ -330,8 +330,8 @@ def find(module: Any, names: tuple[str, ...], what: str) -> tuple[str, Any]:
 def computes(
     module: Any, names: tuple[str, ...], what: str, case: Case, *, is_wide: bool = False
 ) -> Callable[[Any], Any]:
-    """The function that computes with inputs; a model is made with the numbers that its seed gives, which a wide one
-    has in float64."""
+    """The function that computes with inputs; a model is made with the parameters that the seed determines, and a wide
+    one has them in float64."""
     name, found = find(module, names, what)
     seed_everything(case.seed)
     if name not in _CLASSES:
@@ -429,7 +429,7 @@ def _is_tolerance(value: Any) -> bool:
 
 
 def speedup_of(module: Any) -> float | None:
-    """The least speedup over the baseline that the reference's module asks for."""
+    """The least speedup over the baseline that the reference's module requires."""
     found = getattr(module, "speedup", None)
     if found is not None and not _is_tolerance(found):
         raise WrongModule("speedup is a number: the baseline's time over the candidate's")

@@ -4,7 +4,7 @@ Python's audit events name what code does: it looks at frames, searches memory, 
 them cannot be removed, and what it reports to the judging process cannot be taken back.  Functions that were replaced
 are found by a comparison with the modules as they were before the candidate was read.
 
-None of this decides whether results are right.  It gives a name to attempts that the order of processes makes vain.
+None of this decides whether results are right.  It names attempts that the order of processes defeats.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _reporter(send: Callable[[Any], None]) -> Callable[[str, str], None]:
 
 def _hook(scratch: str, report: Callable[[str, str], None]) -> Callable[[str, Any], None]:
     events, frame_of, is_standard, is_installed = _EVENTS, sys._getframe, _is_standard, _is_installed
-    # A frame is looked at in the hook, which is such an event too.
+    # The hook itself reads frames, which raises such an event.
     is_busy, own = [False], __file__
 
     def caller(frame: Any, whose: str) -> str:

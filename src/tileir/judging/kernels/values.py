@@ -1,6 +1,6 @@
 """Inputs and results as bytes: arrays of NumPy, torch and CuPy, numbers, and what is made of them.
 
-Written by one process and read by another, which may not trust the first: a header of JSON says what there is, and the
+Written by one process and read by another, which may not trust the first: a header of JSON lists the values, and the
 elements of all arrays follow.  An array keeps the order of its axes in memory, which kernels are sensitive to; gaps and
 repetitions it loses.
 """
@@ -31,11 +31,11 @@ LIBRARIES = NUMPY, SCALAR, TORCH, CUDA, CUPY = "numpy", "numpy scalar", "torch",
 
 
 class NotCarried(Exception):
-    """What cannot be carried or read, or is not what was to be carried; the message says it in words."""
+    """What cannot be carried or read, or is not what was to be carried; the message describes it."""
 
 
 class Disguised(NotCarried):
-    """A value that claims to be an array and is none of a library's own: it may compute when it is looked at."""
+    """A value that claims to be an array and is none of a library's own: it may compute when it is read."""
 
 
 def dump(value: object, what: str = "it") -> bytes:
@@ -82,7 +82,7 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
     """An array of whatever library as one of NumPy."""
     if isinstance(value, numpy.generic):
         return numpy.asarray(value), SCALAR
-    # A subclass may compute what it holds when it is looked at, after the clock has stopped.
+    # A subclass may compute what it holds when it is read, after the clock has stopped.
     if type(value) is numpy.ndarray:
         dtype_named(value.dtype.name, what)
         return value, NUMPY
@@ -124,7 +124,7 @@ def _of_tensor(host: Any, what: str, torch: Any) -> Array:
 
 
 def dtype_named(name: str, what: str) -> DType:
-    """A dtype by the name that torch, NumPy and ml_dtypes have for it; the last tells NumPy its own."""
+    """A dtype by the name that torch, NumPy and ml_dtypes have for it; the last registers its own with NumPy."""
     try:
         found = numpy.dtype(name)
     except TypeError:
@@ -135,7 +135,7 @@ def dtype_named(name: str, what: str) -> DType:
 
 
 def results_of(value: Any) -> list[Any]:
-    """What a computation gave, as a list."""
+    """What a computation returned, as a list."""
     if isinstance(value, dict):
         return [value[key] for key in sorted(value)]
     if isinstance(value, (tuple, list)):

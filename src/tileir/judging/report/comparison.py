@@ -107,7 +107,7 @@ def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
     return found
 
 
-# --- the comparison in words, JSON and Markdown ---
+# --- the comparison as text, JSON and Markdown ---
 
 
 def _tables(found: SweepComparison) -> list[Table]:

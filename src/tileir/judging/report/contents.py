@@ -1,4 +1,4 @@
-"""Everything that a report says about a file of results: counts, and kinds of failures.
+"""Everything that a report states about a file of results: counts, and kinds of failures.
 
 A kind is what failed in the same step, in the same way, for the same cause.  The name of a step is a verb and what it
 is done with: `compile sm_90` and `compile sm_100` fail for one reason if their causes are the same.  Where results
@@ -91,7 +91,7 @@ class SweepEntry:
 
     @property
     def extent(self) -> str:
-        """How large it is, in words."""
+        """How large it is, as text."""
         return size_of(self.operations, self.size)
 
 
@@ -161,7 +161,7 @@ def natural(name: str) -> tuple[tuple[int, str], ...]:
 
 
 class Contents:
-    """A file of results, looked at as a whole."""
+    """A file of results as a whole."""
 
     def __init__(self, results: Results) -> None:
         self.path: str = results.path
@@ -223,7 +223,7 @@ class FailureKind:
     outcome: Outcome
     cause: str
     suspect: str = ""
-    """The feature that is to blame, as `mulf f16`; empty where the cause says it all, or nobody knows."""
+    """The feature that is to blame, as `mulf f16`; empty where the cause suffices, or none is known."""
     steps: list[str] = field(default_factory=list)
     """The steps in which it shows, in the order of their names."""
     entries: list[SweepEntry] = field(default_factory=list)
@@ -235,7 +235,7 @@ class FailureKind:
     reproducer_size: int = 0
     reproducer_operations: int = 0
     note: str = ""
-    """Why there is no reproducer, or what is to be said of it."""
+    """Why there is no reproducer, or a remark about it."""
 
     @property
     def key(self) -> str:
@@ -253,12 +253,12 @@ class FailureKind:
 
     @property
     def reduced(self) -> str:
-        """How large the reproducer is, in words; empty if there is none."""
+        """How large the reproducer is, as text; empty if there is none."""
         return size_of(self.reproducer_operations, self.reproducer_size) if self.reproducer else ""
 
     @property
     def title(self) -> str:
-        """The cause in words, with what is suspect."""
+        """The cause as text, with what is suspect."""
         words = self.cause or self.outcome
         return f"{words}, with {self.suspect}" if self.suspect else words
 

@@ -199,5 +199,5 @@ def junit_report(contents: Contents) -> str:
 
 
 def _sound(text: str) -> str:
-    """A text without most control characters, which XML has no place for, not even escaped."""
+    """A text without most control characters, which XML cannot hold, not even escaped."""
     return _NO_XML.sub("\ufffd", text)

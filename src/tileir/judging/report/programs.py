@@ -143,7 +143,7 @@ def _extract(results: Results, cluster: FailureKind, folder: str) -> int:
             lines.append(f"{entry.name}: it cannot be made again: {error}")
             continue
         stem = safe(entry.name.removesuffix(ending))
-        # Names that differ in what is not safe, or in capitals, are told apart by their contents.
+        # Names that differ only in case, or in characters that are not safe, get a digest of their contents.
         if stem.lower() in used or stem.lower() in ("readme", "reproducer"):
             stem = f"{stem}-{entry.digest[:8]}"
         used.add(stem.lower())

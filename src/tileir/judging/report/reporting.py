@@ -1,4 +1,4 @@
-"""`tileir.sweeps.report`: what a file of results says, from Python."""
+"""`tileir.sweeps.report`: the report on a file of results, from Python."""
 
 from __future__ import annotations
 

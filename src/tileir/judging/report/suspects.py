@@ -1,4 +1,4 @@
-"""Which operation is to blame where results differ: messages only say that they do.
+"""Which operation is to blame where results differ: messages only report that they do.
 
 Programs that fail and programs that pass the same step are compared by their features, as in spectrum-based fault
 localization: a feature that is in many programs that fail and in few that pass is suspect.  The most suspect one takes
@@ -32,7 +32,7 @@ _LEAST_SCORE = 0.3
 _LIFT = 4.0
 """Programs with a feature must fail so many times as often as those without, or it is not to blame."""
 _GAIN = 1.5
-"""A feature that says more must be so many times as sure."""
+"""A more specific feature must be so many times as precise."""
 
 
 def blamed(
@@ -64,7 +64,7 @@ def _most_suspect(failing: Counter[str], passing: Counter[str], failed: int, pas
 
     def is_suspect(feature: str) -> bool:
         other_failed, other_passed = failed - failing[feature], passed - passing[feature] * scale
-        # What one program has alone is chance; what all have tells nothing.
+        # A feature of one program alone is chance; one that all have is no evidence.
         if failing[feature] < 2 or score(feature) < _LEAST_SCORE or other_failed + other_passed <= 0:
             return False
         return precision(feature) >= _LIFT * other_failed / (other_failed + other_passed)
@@ -76,7 +76,7 @@ def _most_suspect(failing: Counter[str], passing: Counter[str], failed: int, pas
     plain = best([feature for feature in failing if " " not in feature])
     if not plain:
         return best(failing)
-    # Of the same programs, what says more about them.
+    # A more specific feature of the same programs.
     closer = [each for each in failing if each.startswith(f"{plain} ") and failing[each] == failing[plain]]
     closest = best(closer)
     return closest if closest and precision(closest) >= _GAIN * precision(plain) else plain

@@ -1,4 +1,4 @@
-"""Tables, for a terminal (columns as wide as they need to be, cut where it ends) and for Markdown."""
+"""Tables, for a terminal (columns as wide as they need to be, truncated where it ends) and for Markdown."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Column:
     title: str
     is_number: bool = False
     least: int = 0
-    """How narrow it may become where the table is too wide; 0 if it is not cut.  Cut in the middle, so that both a
-    directory and a name are seen."""
+    """How narrow it may become where the table is too wide; 0 if it is not truncated.  The middle is left out,
+    so that both a directory and a name are seen."""
     most: int = 0
-    """How wide it is at most where the table is too wide, before others are cut."""
+    """How wide it is at most where the table is too wide, before others are truncated."""
     cut_at_end: bool = False
     """Sentences are read from their beginning."""
 
@@ -56,7 +56,7 @@ def markdown_text(text: str) -> str:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, paint: Painter | None = None) -> str:
-    """Rows below the titles of columns, no wider than `width` where columns may be cut; 0 is any width."""
+    """Rows below the titles of columns, no wider than `width` where columns may be truncated; 0 is any width."""
     titles = [column.title for column in columns]
     shown = [[harmless(cell) for cell in row] for row in rows]
     widths = [max(map(columns_of, cells)) for cells in zip(titles, *shown, strict=True)]
@@ -94,7 +94,7 @@ def _taken(text: str, width: int) -> str:
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
-    """Take what is too much from the widest of the columns that may be cut."""
+    """Narrow the widest of the columns that may be truncated until the table fits."""
     excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width if width else 0
     for number, column in enumerate(columns):
         if column.most and excess > 0:

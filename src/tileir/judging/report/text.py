@@ -1,4 +1,4 @@
-"""A report in words, for a terminal."""
+"""A report as text, for a terminal."""
 
 from __future__ import annotations
 

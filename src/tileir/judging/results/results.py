@@ -59,7 +59,7 @@ class Results:
         self.plan: str = ""
         """The digest of the plan; empty if nothing was swept."""
         self.settings: dict[str, Any] = {}
-        """What the plan says, as docs/tools/sweep.md describes it."""
+        """The settings of the plan, as docs/tools/sweep.md describes them."""
         latest = "JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1"
         which = latest if plan is None else "WHERE digest = ?"
         try:

@@ -35,7 +35,7 @@ class Finished:
 
 
 class Store:
-    """A file of results that is being written; another sweep that wants to write it is refused meanwhile."""
+    """A file of results that is being written; another sweep that writes to it is refused meanwhile."""
 
     def __init__(self, path: str) -> None:
         self.path: str = path

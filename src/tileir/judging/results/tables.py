@@ -5,7 +5,7 @@ of these dataclasses.  Files of earlier versions have exactly this schema, which
 column needs a new `VERSION`.
 
 The journal is SQLite's own default, a file beside that is gone after each transaction: it holds on network file
-systems, where a write-ahead log does not, and a process that is killed at any moment leaves either all of a
+systems, where a write-ahead log does not, and a process that is killed at any time leaves either all of a
 transaction or nothing.
 """
 
@@ -108,9 +108,9 @@ def insert(connection: sqlite3.Connection, table: str, *rows: tuple[Any, ...], e
 
 
 APPLICATION: Final = 0x74697372
-"""What SQLite's `application_id` says: `tisr`, the results of a sweep."""
+"""SQLite's `application_id`: `tisr`, the results of a sweep."""
 VERSION: Final = 1
-"""What `user_version` says.  A file of a newer one is refused; one of an older one would be brought up to date."""
+"""SQLite's `user_version`.  A file of a newer one is refused; one of an older one would be upgraded."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for somebody who reads or writes just now."""
 _BEGINNING: Final = b"SQLite format 3\0"
@@ -231,7 +231,7 @@ def _check(connection: Connection, path: str, writes: bool) -> None:
 
 
 def _check_tables(connection: Connection, path: str) -> None:
-    """Require the tables as they are made, without additions: no views in their place, no triggers, no other indexes.
+    """Require the tables as they are made, without additions: no views by their names, no triggers, no other indexes.
 
     Tables and views of the user's own, and what belongs to them, are allowed and never read."""
     with sqlite3.connect(":memory:") as made:

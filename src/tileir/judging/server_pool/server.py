@@ -50,7 +50,7 @@ _MOST_SHARED: Final = 4
 
 @dataclass(slots=True)
 class ChildMessage:
-    """What a child writes: the name of a step that begins, those that are over, what a task gave, or its seconds."""
+    """What a child writes: the name of a step that begins, those that are over, a task's result, or its seconds."""
 
     begin: str = ""
     steps: list[JudgeStage] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Children:
     """Judges items, one after the other, with one child at a time."""
 
     def __init__(self, root: str, owner: int | None = None, helper: Helper | None = None) -> None:
-        """`root` is where scratch directories are made; `owner` is a pipe that closes when nobody wants verdicts;
+        """`root` is where scratch directories are made; `owner` is a pipe that closes when nobody needs verdicts;
         `helper` starts children without foreign code."""
         self._root: Final = root
         self._owner: Final = owner
@@ -278,7 +278,7 @@ def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
         # What the task itself could not help: a limit, or a defect.
         last = steps[-1]
         return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause), report.steps)
-    # Foreign code reported something in the place of the task.
+    # Foreign code sent a report instead of the task.
     message = "it reports its end, and not what it did"
     return TaskResult(None, JudgeStage(report.last, "forbidden", message, message))
 
@@ -295,7 +295,7 @@ def main(root: str) -> None:
     owner, verdicts = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    # Nothing that is printed here by mistake goes among the verdicts.
+    # Nothing that is printed here by accident goes among the verdicts.
     os.dup2(2, 1)
     os.close(nothing)
     adopt_descendants()

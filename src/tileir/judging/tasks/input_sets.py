@@ -42,7 +42,7 @@ def planned_sets(settings: TaskSettings, shapes: Sequence[Any], trials: int) -> 
         for trial in range(trials):
             yield PlannedSet(SHOWN, _label(shape), shape, trial)
     for number, shape in enumerate(settings.held_out):
-        # Two of each, as values that change with the inputs are told from those that do not.
+        # Two of each, to find which values change with the inputs.
         for trial in range(2):
             yield PlannedSet(HELD_OUT, f"held-out shape {number + 1}", shape, trials + 2 * number + trial)
 

@@ -39,7 +39,7 @@ def judge(
     >>> tileir.judge("examples/judged/softmax", "examples/judged/softmax_broken.py").reason
     'compile-error'
     """
-    # What judges needs NumPy: this says so, with the line that installs it.
+    # Judging needs NumPy: without it, this import raises an error with the command that installs it.
     import_module("tileir.execute.launching.kernel")
     files = read_task(task)
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed

@@ -122,7 +122,7 @@ def _carried(loop: Operation, required: str) -> Iterator[tuple[Operation, str]]:
                 continue
             back = _reached([end.operands[number]], _sources)
             path = {value.defining_operation for value in derived & back} - {None}
-            # Matmuls have been looked at.
+            # The caller checks matmuls.
             adding = [each for each in path if each is not None and each.declaration in (ADDF, SUBF, FMA)]
             narrow = [value for value in derived & back if _is_narrower(value, required)]
             if adding and narrow:
@@ -143,7 +143,7 @@ def _sources(value: Value) -> Iterable[Value]:
         return ()
     found = list(operation.operands)
     for region in operation.regions:
-        # What a branch or an inner loop gives.
+        # What a branch or an inner loop returns.
         for each in region.blocks[-1].operations[-1:]:
             found.extend(each.operands)
     return found

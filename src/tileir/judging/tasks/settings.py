@@ -34,14 +34,14 @@ class TaskError(OptionError):
 
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
-    """What a task says besides its reference; the fields are the keys of `task.json`."""
+    """What a task states besides its reference; the fields are the keys of `task.json`."""
 
     name: str = ""
     description: str = ""
     shapes: list[dict[str, Any]] = field(default_factory=list)
     """Arguments of the reference's inputs, which candidates may know; none: those of the reference."""
     held_out: list[dict[str, Any]] = field(default_factory=list)
-    """The same, of which candidates are told nothing."""
+    """The same, hidden from candidates."""
     sizes: dict[str, list[int]] = field(default_factory=dict)
     """Arguments of the inputs that may have other values, and values that are tried."""
     variants: bool = True

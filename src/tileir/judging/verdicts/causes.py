@@ -1,10 +1,10 @@
 """What failures are clustered by: a message without the names, numbers and places of one program.
 
-Two programs that fail for one reason say it in different words: of other values, shapes, lines.  A cause keeps the
-words of the message and the names of the dialect (`'cuda_tile.addi'`), and writes for the rest what it is: `NAME`,
+Two programs that fail for one reason report it with different values, shapes and lines.  A cause keeps
+the text of the message and the names of the dialect (`'cuda_tile.addi'`), and writes for the rest what it is: `NAME`,
 `TYPE`, `N`, `PATH`.  It is the same on every machine, and its own cause.  It is read from the text, since messages
 come from NVIDIA's assembler, cuTile, Triton and modules of users too, none of which has codes.  Nothing else is decided
-by the text: what a failure is, its class and its code say (`exceptions.py`).
+by the text: the class and the code of a failure define what it is (`exceptions.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIFFERENT = "results differ"
 """How the cause begins where results are not those of the first engine."""
 
 LONGEST = 240
-"""Characters of a cause; what a message says beyond is about the one program."""
+"""Characters of a cause; the rest of a message is about the one program."""
 
 # `kernels/a.mlir:3:14: error: `, `<stdin>:1:1: `, `error: `.
 _PLACE = re.compile(r"^(?:\S[^\n:]*:\d+(?::\d+)?: )?(?:(?:error|warning|remark|note|fatal error): )?")
@@ -67,8 +67,8 @@ def cause_of(message: str) -> str:
 
 
 def cause_of_exception(error: BaseException) -> str:
-    """The cause of an exception that no user should see: its class, the function of tileir in which it arose, and what
-    it says; of one that was raised for another, that one's."""
+    """The cause of an exception that no user should see: its class, the function of tileir in which it arose, and its
+    message; of one that was raised for another, that one's."""
     while error.__cause__ is not None:
         error = error.__cause__
     frames = [(_own_module(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__)]
@@ -87,7 +87,7 @@ def cause_of_crash(signal: str, stack: str = "") -> str:
 
 
 def reason_of(cause: str) -> str:
-    """What a kind of failure is known by.  No message says why results differ; their type says little."""
+    """What identifies a kind of failure.  No message reports why results differ; their type explains little."""
     return DIFFERENT if cause.startswith(DIFFERENT) else cause
 
 

@@ -167,8 +167,8 @@ def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
 
 # --- results side by side: which elements have other bits, and whether they may (docs/reference/numerics.md) ---
 #
-# Which NaN an element is may differ everywhere; on the CPU backend, what a program asks to be approximate; on a GPU,
-# that and the functions, products of matrices, sums of floats and atomics, whose last bits the dialect leaves open.
+# Which NaN an element is may differ everywhere.  Last bits may differ: on the CPU backend, of operations that round
+# `approx`; on a GPU, also of functions, matmuls, sums of floats and atomics, whose last bits the dialect leaves open.
 # Where bits may differ, numbers must be near each other.
 
 _NEAR: Final = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1, "tf32": 1e-2, "f8E4M3FN": 0.3, "f8E5M2": 0.5}
@@ -188,7 +188,7 @@ def open_operations(module: Operation, engine: str) -> list[str]:
 def compare_results(
     step: JudgeStage, expected: list[Results], found: list[Results], names: tuple[str, str], open_bits: list[str]
 ) -> None:
-    """Say in a step where results differ; it passes if they do not, or only as they may."""
+    """Report in a step where results differ; it passes if they do not, or only as they may."""
     free = 0
     for left, right in zip(expected, found, strict=True):
         for before, after in zip(left.arrays, right.arrays, strict=True):

@@ -41,7 +41,7 @@ class Work:
     """The step that is under way, or was the last."""
 
     def do(self, task: Task) -> None:
-        """Do all of it, whatever it raises, and say that it is over."""
+        """Do all of it, whatever it raises, and report the end."""
         begun, value = time.perf_counter(), None
         try:
             value = task(self)
@@ -54,7 +54,7 @@ class Work:
         self.send({"value": value, "end": time.perf_counter() - begun})
 
     def begin(self, name: str) -> None:
-        """Say which step begins, and what those before it have come to."""
+        """Report which step begins, and the outcomes of those before it."""
         self._begun = name
         self.send({"begin": name, "steps": self.finished})
         self.finished = []
@@ -108,7 +108,7 @@ _TAIL: Final = 1 << 16
 _NO_MEMORY: Final = "it needs more memory than its limit allows"
 
 _FORBIDDEN: Final = frozenset((errno.EPERM, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EDQUOT, errno.EXDEV))
-"""How the system says no: to what a confined process may not do, and to files that grow too large."""
+"""Errors with which the system refuses what a confined process may not do, and files that grow too large."""
 
 
 _OUTCOMES: Final[tuple[tuple[tuple[type[BaseException], ...], Outcome], ...]] = (
@@ -121,7 +121,7 @@ _OUTCOMES: Final[tuple[tuple[tuple[type[BaseException], ...], Outcome], ...]] = 
 
 
 def failed_step(step: JudgeStage, error: BaseException) -> None:
-    """Say in a step what an exception means that ended it."""
+    """Complete a step from the exception that ended it."""
     if isinstance(error, InternalError) and error.__cause__ is not None:
         failed_step(step, error.__cause__)
         return

@@ -84,7 +84,7 @@ class Contract:
                     yield substitute(fact, {stated.EVERY: term.arguments[0]})
 
     def is_free(self, stride: Term) -> bool:
-        """Whether a stride is a parameter of its own, which nothing says anything about in terms of others.
+        """Whether a stride is a parameter of its own: nothing relates it to others.
 
         How far apart rows are is then up to who has made the array.
         """
@@ -122,7 +122,7 @@ def contract_of(
     elements = Elements(entry, limits.terms)
     found, _ = accesses(elements)
     uses = Uses(elements, found)
-    # What is stated of two parameters together says how they differ.
+    # An assumption that names two parameters states how they differ.
     related = [variables(stated.parse(text, _names(elements))) for text in given]
     shapes = [*[tensor.shape for tensor in tensors(elements)], *related]
     known, equalities = limits.with_equal(uses.equal_extents(), shapes)

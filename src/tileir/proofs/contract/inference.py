@@ -1,4 +1,4 @@
-"""What a kernel's accesses say about the launches that its author has in mind: the inferred part of a contract.
+"""What a kernel's accesses imply about the launches that its author has in mind: the inferred part of a contract.
 
 A dimension of an access is an index, the step between its tiles and the extent that it runs over.  Through a view that
 is what the view has; at pointers it is what a mask compares: `index < bound`.
@@ -64,7 +64,7 @@ class Uses:
                     yield first.extent, other.extent
 
     def _keys(self, index: Term) -> list[Term]:
-        """The index, and the number that it stays below because a loop or a remainder says so."""
+        """The index, or the number that it stays below because of a loop or a remainder."""
         upper = self._upper(index)
         return [index] if upper is None else [upper]
 
@@ -193,7 +193,7 @@ class Uses:
     # --- grid ---
 
     def grid_rules(self) -> list[Term | None]:
-        """The number of tile blocks along each axis; None where the kernel does not say."""
+        """The number of tile blocks along each axis; None where the kernel does not determine it."""
         blocks = self._elements.block
         used = [False] * 3
         for operation in self._elements.entry.walk():
@@ -217,14 +217,14 @@ class Uses:
         return None
 
     def _counts(self, access: Access, block: Term, others: list[Term]) -> list[Term]:
-        """The numbers of tiles whose product is the number of blocks; none if an access does not say."""
+        """The numbers of tiles whose product is the number of blocks; none if an access does not determine them."""
         counts: list[Term] = []
         linear = False
         for dimension in self._dimensions[access]:
             parts = variables(dimension.index)
             if block not in parts or any(part.operation == "app" for part in subterms(dimension.index)):
                 continue
-            # An index that a loop of an unknown step goes through says nothing about the grid.
+            # An index that a loop of an unknown step goes through does not determine the grid.
             strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
             if strides or any(other in parts for other in others):
                 return []
@@ -256,7 +256,7 @@ class Uses:
         """The number of elements of arrays that are accessed through pointers.
 
         What a mask compares with an index counts first, that of another array with the same index next; then what a
-        mask says of an index some elements away, and the largest index of one without a mask.
+        mask compares with an index some elements away, and the largest index of one without a mask.
         """
         masked: dict[Term, Term] = {}
         for access in self._accesses:
@@ -278,7 +278,7 @@ class Uses:
                     break
 
     def unmasked_count(self, access: Access) -> Term | None:
-        """How many elements an array has if an access is within it wherever its mask says nothing."""
+        """How many elements an array has if an access is within it wherever its mask sets no bound."""
         return self._count(access, {}, True)
 
     def bounds_of(self, access: Access) -> dict[Term, Term]:
@@ -346,7 +346,7 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
         fixed[()] = fixed.get((), 0) - 1
         index, bound = terms.from_polynomial(local), terms.scale(terms.from_polynomial(fixed), -1)
         if local and not is_local(bound):
-            # `index <= n` and `index + 1 < n` are taken for mistakes, not for arrays of n + 1 and n - 1 elements.
+            # `index <= n` and `index + 1 < n` are taken for errors, not for arrays of n + 1 and n - 1 elements.
             number = terms.number(fixed[()]) if len(fixed) > 1 else ZERO
             yield Dimension(index, 1, terms.add(bound, number), access.array)
 

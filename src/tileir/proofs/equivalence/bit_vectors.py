@@ -2,7 +2,7 @@
 
 Integers and truth values are bit-vectors, so arithmetic wraps as it does in the program.  Floats and pointers are their
 bits, and an operation on them is a function that nothing is known of but that equal operands give equal results.  An
-element of a tile is asked for by its index: `iota` is the index, and operations that move elements change it.  What a
+element of a tile is read at its index: `iota` is the index, and operations that move elements change it.  What a
 loop, a reduction or a load returns is an unknown function of the index.
 """
 

@@ -43,7 +43,7 @@ _MOST_BLOCKS: Final = (1 << 31) - 1
 
 
 class Mismatch(Exception):
-    """The proof ends; the message says where."""
+    """The proof ends; the message states where."""
 
 
 class _SplitLoop(Exception):
@@ -129,7 +129,7 @@ class _Correspondence:
         self._obligations(before, after, facts)
 
     def _partner(self, effect: Effect, others: list[Effect], facts: Facts) -> Effect | None:
-        """The effect at the same place of the other program; of several, the one under the same condition."""
+        """The effect at the same position of the other program; of several, the one under the same condition."""
         found = [each for each in others if each.place == effect.place]
         if len(found) > 1:
             same = [each for each in found if each.guard is effect.guard]
@@ -144,7 +144,7 @@ class _Correspondence:
         return tuple(found)
 
     def _promise(self, assume: Term) -> list[Term]:
-        """What an obligation says about a scalar integer: an `assume`, or the step of a loop."""
+        """What an obligation states about a scalar integer: an `assume`, or the step of a loop."""
         graph, (value, *_) = self._graph, assume.operands
         if assume.kind is FOR:
             return [graph.less(self._like(value, 0), value, signed=not assume.payload)]

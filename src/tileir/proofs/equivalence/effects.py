@@ -1,8 +1,8 @@
 """A kernel as the effects it has, in program order, each with the condition under which it happens.
 
 Values are terms of a `Graph` that both programs of a comparison share.  Branches are flattened: an effect in an `if`
-has the conditions around it as its `guard`, so programs whose `if`s are combined, inverted or turned into `select` have
-the same effects.  What an effect returns is a symbol named after its place in this order.  A loop with effects is an
+has the conditions around it as its `guard`, so programs whose `if`s are combined, inverted or written as `select` have
+the same effects.  What an effect returns is a symbol named after its position in this order.  A loop with effects is an
 effect itself, with the trace of one iteration inside; its carried values are symbols.  A loop or reduction without
 effects is a term over its body, whose bound values are numbered from the inside, so equal ones are one term wherever
 they are.
@@ -70,7 +70,7 @@ from tileir.rewrite.facts import Facts
 
 
 class Summary:
-    """The trace of one kernel.  `splits` says which loops to run as two, by their term or their place."""
+    """The trace of one kernel.  `splits` selects the loops to run as two, by their term or their position."""
 
     def __init__(
         self,
@@ -268,9 +268,9 @@ class Summary:
             self._define(result, self.graph.symbol((place, result.index), result.type))
 
     def _next_place(self, guard: Term) -> tuple[int, ...]:
-        """The place of the next effect: behind all that happen on a path with it.
+        """The position of the next effect: behind all that happen on a path with it.
 
-        Effects of one place exclude each other, so the order of the branches of an `if` does not matter.
+        Effects of one position exclude each other, so the order of the branches of an `if` does not matter.
         """
         levels, none = self._trace.levels, self.graph.false
         earlier = [level for other, level in levels.items() if self.graph.both(other, guard) is not none]

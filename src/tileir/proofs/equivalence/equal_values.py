@@ -61,7 +61,7 @@ class EqualValues:
         return elements.holds(goal, [*inside, *known]) is True
 
     def _merge(self, before: Term, after: Term, facts: Facts, depth: int, elements: Elements) -> None:
-        """Tell the solver which unknown terms of both values are equal."""
+        """Record for the solver which unknown terms of both values are equal."""
         mine, theirs = unknown_parts(before), unknown_parts(after)
         for term in theirs - mine:
             for other in mine - theirs:

@@ -142,7 +142,7 @@ def _counted(name: str, a: Bits) -> Bits:
         return sum(
             [_resize(one, width, False) if width > 1 else one for one in each[1:]], _resize(each[0], width, False)
         )
-    # The highest or lowest 1 decides, so it is looked at last.
+    # The highest or lowest 1 decides, so it is tested last.
     found = z3.BitVecVal(width, width)
     for number in range(width) if name == "clz" else reversed(range(width)):
         zeros = width - 1 - number if name == "clz" else number

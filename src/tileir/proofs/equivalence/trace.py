@@ -21,7 +21,7 @@ BRANCH: Final = "branch"
 
 
 class Unsupported(Exception):
-    """The program has something that no terms stand for; the message says what."""
+    """The program has something that no terms stand for; the message names it."""
 
 
 @dataclass(eq=False)

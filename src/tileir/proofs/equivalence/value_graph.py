@@ -10,7 +10,7 @@ form is chosen for independence from the passes it checks, not for speed:
 * a tile whose elements are all one scalar is a `splat` of it, and elementwise operations move inside;
 * the sum of two floats does not depend on their order; every other operation on floats is an uninterpreted function.
 
-What differs after that may still be equal: `bit_vectors.py` asks the solver.
+What differs after that may still be equal: `bit_vectors.py` queries the solver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a program computes the same as another one for all inputs: translation validation of what passes do.
 
-A proof is the work of `correspondence.py`.  A failed proof says nothing about the programs: they differ only if a
-launch says so, one in which the sanitizer finds nothing wrong with the first program, and after which the arrays, the
+A proof is the work of `correspondence.py`.  A failed proof shows nothing about the programs: they differ only if a
+launch shows it, one in which the sanitizer finds nothing wrong with the first program, and after which the arrays, the
 output or the errors of the second one are others.
 """
 
@@ -39,7 +39,7 @@ _ORDER: Final[dict[Verdict, int]] = {"refuted": 0, "unknown": 1, "proved": 2}
 class Equivalence:
     """Whether two programs compute the same for all inputs.
 
-    "proved"; "refuted" by `launch`, which was run; or "unknown".  `reason` says what differs, or where the proof ends.
+    "proved"; "refuted" by `launch`, which was run; or "unknown".  `reason` is what differs, or where the proof ends.
     """
 
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""What is asked about every launch, and the claims that answer it.
+"""The questions about every launch, and the claims that answer them.
 
 questions  all claims about a kernel
 context    what the questions share; settling: assumptions that would settle a claim

@@ -148,7 +148,7 @@ def _largest(last: Term, strides: list[Term]) -> dict[Term, Term] | None:
     atoms = {stride: [atom for monomial, _ in terms.polynomial(stride) for atom in monomial] for stride in strides}
     found = dict.fromkeys(strides, ZERO)
     for monomial, factor in terms.polynomial(last):
-        # The stride with the most factors, as those of others may be extents.
+        # The stride with the most atoms first, as those of others may be extents.
         for stride in sorted(strides, key=lambda each: -len(atoms[each])):
             rest = list(monomial)
             if all(atom in rest for atom in atoms[stride]):

@@ -84,7 +84,7 @@ def _loop_claim(context: Context, visit: Visit) -> Claim:
 def _is_counted(context: Context, path: Visit, counter: Term) -> bool:
     for fact in context.solver.simplified_facts(facts_of(context.elements, path)):
         for part in conjuncts(fact):
-            # factor*counter + rest <= 0
+            # `factor*counter + rest <= 0`
             if part.operation != "not_positive":
                 continue
             rest = dict(terms.polynomial(part.arguments[0]))

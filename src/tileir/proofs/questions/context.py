@@ -26,7 +26,7 @@ _MOST_ELEMENTS = 1 << 22
 
 
 class Context:
-    """A kernel under its contract, with a solver that is told the contract."""
+    """A kernel under its contract, with a solver that assumes the contract."""
 
     def __init__(self, contract: Contract, seconds: float) -> None:
         self.contract: Contract = contract
@@ -44,7 +44,7 @@ class Context:
         self, question: str, operation: Operation, goal: Term, facts: Sequence[Term], other: Operation | None = None,
         seconds: float = 3.0, why: str = "",
     ) -> Claim:  # fmt: skip
-        """The claim that a goal holds where facts do; `why` says what it means if it does not."""
+        """The claim that a goal holds where facts do; `why` states what it means if it does not."""
         if goal is terms.TRUE:
             return Claim(question, operation, other, "proved")
         wrong = [*facts, terms.negation(goal)]

@@ -122,7 +122,7 @@ def _without_gaps(context: Context, access: Access) -> list[Term]:
 
 
 def _obstacle(context: Context, access: Access) -> str:
-    """Why a store may be left out in a way that its conditions do not say."""
+    """Why a store may be left out in a way that its conditions do not show."""
     entry = context.elements.entry
     for loop in access.visit.loops:
         if loop.declaration is ops.LOOP or is_left_early(loop):
@@ -234,7 +234,7 @@ def _targets(context: Context, access: Access) -> Iterator[tuple[Term, Term] | N
 
 
 def _choose(context: Context, index: Term, position: Term, chosen: dict[Term, Term]) -> None:
-    """Give the variables of an index values with which it is a position, by quotients: the largest factor first."""
+    """Give the variables of an index values with which it is a position, by quotients: largest coefficient first."""
     parts = []
     for monomial, factor in terms.polynomial(index):
         if len(monomial) == 1 and monomial[0].operation == "variable" and monomial[0].data[3] and factor > 0:

@@ -1,7 +1,7 @@
-"""Locks: tile blocks that take turns.
+"""Locks: mutual exclusion of tile blocks.
 
 A lock is a loop that ends only when `atomic_cas` with `acquire` has found the word that it replaced, and an atomic with
-`release` that puts this word back.  The words of locks are free at first: the contract says so.  Accesses between the
+`release` that puts this word back.  By the contract, the words of locks are free at first.  Accesses between the
 two, in the order of tokens, do not race if tile blocks whose accesses meet have the same lock.
 """
 
@@ -87,7 +87,7 @@ def _spinning(taking: Operation) -> Operation | None:
 
 
 def _has_taken(comparison: Operation | None, holds: bool, taking: Operation, words: tuple[int, int]) -> bool:
-    """Whether a comparison says that the word was free; or that it was not taken, as there are two words."""
+    """Whether a comparison shows that the word was free; or that it was not taken, as there are two words."""
     if comparison is None or comparison.declaration is not ops.CMPI:
         return False
     predicate = comparison.keyword("comparison_predicate")

@@ -37,7 +37,7 @@ def claims(module: Operation, entry: Operation, contract: Contract, seconds: flo
                 tightest[parameter] = limit
     for limit in tightest.values():
         contract.assume(limit, f"{term_text(limit)}, else an integer may wrap", "inferred")
-    # The other questions are asked where no integer wraps, if sizes can say so.
+    # The other questions assume that no integer wraps, where these limits ensure it.
     context = Context(contract, context.solver.left)
     nothing = not context.allows(terms.TRUE)
     found += bounds_claims(context)

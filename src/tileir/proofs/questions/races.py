@@ -1,10 +1,10 @@
 """Can two accesses touch the same element, one of them to write, with no order between them?
 
 Between tile blocks the second access is that of another block: all that is local has other names (`memory.primed`).
-Within a tile block tokens order accesses (`token_paths`); only pairs that they do not order are asked about.
+Within a tile block tokens order accesses (`token_paths`); only pairs that they do not order are checked.
 
 Elements of one tensor are the same if their positions are; for that a tensor must not overlap itself, which the
-contract says.  So boxes are compared dimension by dimension, and strides, which may be anything, do not occur.
+contract states.  So boxes are compared dimension by dimension, and strides, which may be anything, do not occur.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
     """Tensors of arrays that are written must not overlap themselves: a stride is larger than what the smaller ones
     reach.
 
-    Where strides are parameters of their own the contract says so; others are asked about.
+    Where strides are parameters of their own, the contract states it; others are checked.
     """
     solver = context.solver
     written = {access.array for access in context.contract.accesses if access.kind != READ}
@@ -148,7 +148,7 @@ def is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
 
 
 def no_overlap(array: Term) -> str:
-    """What a contract says of an array whose tensor must not overlap itself."""
+    """What a contract states of an array whose tensor must not overlap itself."""
     return f"the elements of {str(array.data[0]).removeprefix('&')} do not overlap"
 
 
@@ -239,7 +239,7 @@ def _meeting(
 def _same_element(
     context: Context, first: Access, second: Access, kept: Sequence[Term] | set[Term], where: list[Term], mask: Term
 ) -> list[Term] | None:
-    """What holds if the elements of two accesses are the same; None if there is no way to say it."""
+    """What holds if the elements of two accesses are the same; None if terms cannot express it."""
     solver = context.solver
     one, two = first.view, second.view
     if one is not None and two is not None:
@@ -271,7 +271,7 @@ def are_rows_apart(context: Context, groups: dict[Term, Term], facts: list[Term]
     """Whether indices that are multiplied with strides name different elements if they differ: each but the last stays
     below the number that its stride goes into the next one.
 
-    If the next stride is a parameter of its own, the contract says so.
+    If the next stride is a parameter of its own, the contract states it.
     """
     for small, large in pairwise(sorted(groups, key=stride_order)):
         divided = without(large, small)

@@ -1,6 +1,6 @@
 """An assumption that would settle a claim: how a number that is passed in relates to the extents of arrays.
 
-Callers pass `x.shape[1]` again as a number, or arrays whose extents belong together.  A kernel does not say so; whoever
+Callers pass `x.shape[1]` again as a number, or arrays whose extents belong together.  No kernel states it; whoever
 reads that it is refuted should see at once which assumption is missing.
 """
 
@@ -25,7 +25,7 @@ _MOST: Final = 40
 
 
 def settling(contract: Contract, wrong: Sequence[Term]) -> str:
-    """The assumption without which `wrong` may hold, in the words of `--assume`; empty if none was found."""
+    """The assumption without which `wrong` may hold, in the syntax of `--assume`; empty if none was found."""
     solver = Solver(contract.hypotheses, _SECONDS, contract.promised)
     single = list(_candidates(contract, wrong))[:_MOST]
     # Two together only if neither is enough, and both are not about one number.

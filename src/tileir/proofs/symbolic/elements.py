@@ -6,9 +6,9 @@
 
 Of integers a term is the number read as signed, of i1 a Boolean, of pointers an address in bytes; floats are
 uninterpreted functions of their operands (sort: the spelling of the type).  The term is exact: where a machine integer
-may wrap there is a `wrap`, and `wrapped` says of which operation it is the result.  What has no such term (a loaded
+may wrap there is a `wrap`, and `wrapped` has the operation whose result it is.  What has no such term (a loaded
 value, a value carried by a loop in no closed form) is an uninterpreted function of all that it may depend on: of the
-tile block, the iterations of the loops around it and the indices.  `followed` says of those what they are.
+tile block, the iterations of the loops around it and the indices.  `followed` lists what those stand for.
 
 Variables that differ between tile blocks, iterations and elements are local (`terms.variable`).  A counter of a loop is
 such a variable; `counter_facts` bound it.

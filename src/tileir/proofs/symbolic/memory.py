@@ -1,7 +1,7 @@
 """Accesses to memory: which array, which elements of it, under which conditions.
 
 An access is one element of the tile that an operation reads or writes, with a local variable for each index of the
-tile (its lanes).  Through a view that is a box with strides: `positions` says where in the tensor the element lies.
+tile (its lanes).  Through a view that is a box with strides: `positions` is where in the tensor the element lies.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def always_after(order: TokenOrder, later: Operation, earlier: Operation, same_i
 class _AlwaysAfter:
     """Whether a token comes after the times that one operation ran, on every path.
 
-    The times are told apart by the loops around the operation: those in earlier iterations of one of them (with the
+    The times are distinguished by the loops around the operation: those in earlier iterations of one of them (with the
     loops around it in the same iteration), and those in the current iteration of all loops that are also around the
     token.  A question names the loop, or None for the current iteration.
     """

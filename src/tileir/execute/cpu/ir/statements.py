@@ -62,7 +62,7 @@ class StoreBuffer(Store):
 
 @dataclass(eq=False, repr=False, slots=True)
 class CombineBuffer(StoreBuffer):
-    """Into scratch memory, combined with `before`, what is there, as a multimem load says."""
+    """Into scratch memory, combined with `before`, its content, by the operation of a multimem load."""
 
     before: BufferRead = field(kw_only=True)
     operation: Operation = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""Matmuls of tiles, from the operation to its kernel; in the words of BLIS.
+"""Matmuls of tiles, from the operation to its kernel; the terms are those of BLIS.
 
     recognize       tile IR to the `Matmul` statement, of an operation or a k-loop
     plan            which kernel suits a machine, the layout of its operands, values that it cannot multiply

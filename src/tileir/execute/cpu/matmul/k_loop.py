@@ -101,7 +101,7 @@ class KLoop:
 
     def _find_k_end(self) -> None:
         """Find whether k ends for both operands in the last iteration, which needs no copies then.  That leaves out
-        products of zeros, which turn an accumulator of -0.0 into 0.0: so does adding `signed_zero`."""
+        products of zeros, which change an accumulator of -0.0 to 0.0: so does adding `signed_zero`."""
         builder, plan, (a, b) = self.builder, self.plan, self.operands
         if self.matmul.loop is None or plan.kind != "fma" or FAR in (a.room, b.room):
             return

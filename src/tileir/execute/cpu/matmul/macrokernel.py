@@ -1,7 +1,7 @@
 """The macro-kernel: the register tiles of C, one after the other, each through a whole k-block.
 
 The outer loop goes over the rows of C: the rows of A that a register tile reads stay in the nearest cache while the
-panels of B pass.
+packed panels of B pass.
 
 Every floating-point element is a chain of fma for k = 0, 1, 2 and on, started from C: the interpreter's `exact` mode,
 whatever the width of the vectors and the shape of the register tile.  Only a plan that is not `exact` may differ.
@@ -32,7 +32,7 @@ class Operands(NamedTuple):
     c_in_row: Number
     c_out: str
     c_out_row: Number
-    k: Number  # The extent of the k-block; A goes on along its rows, and the panels of B are as long.
+    k: Number  # The extent of the k-block; A goes on along its rows, and the packed panels of B are as long.
     rows: Number  # The valid extents of C: register tiles behind them are left out.
     columns: Number
     needs_fallback: str = ""  # An i1, where the plan has a guard: there are special values in B, or in packed A.
@@ -121,9 +121,9 @@ class MacroKernel:
         return self.builder.moved(a[0], self.builder.multiply(first, self.layouts[0].step)), a[1]
 
     def _panel(self, column: Number, first: Number) -> str:
-        """The panel that begins with a column, at a k."""
+        """A pointer to the packed panel that begins with a column, from a k on."""
         builder, step = self.builder, self.layouts[1].step
-        # A panel has k times its columns elements, so the product is the size of all in front of it.
+        # A packed panel has k times its columns elements, so the product is the size of all in front of it.
         before = builder.multiply(column, builder.multiply(self.operands.k, step // self.plan.nr))
         return builder.moved(builder.moved(self.operands.b, before), builder.multiply(first, step))
 

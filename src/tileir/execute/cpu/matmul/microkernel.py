@@ -1,7 +1,7 @@
 """The micro-kernels: a register tile of C through a k-block, in vector registers or in matrix tiles of AMX.
 
-In vectors every element of A is loaded by itself and multiplied with a row of a panel of B, so that A needs no packing
-and any row stride will do.  `_STEPS` has a step for each kind of plan.
+In vectors every element of A is loaded by itself and multiplied with a row of a packed panel of B, so that A needs no
+packing and any row stride will do.  `_STEPS` has a step for each kind of plan.
 
 A tile register of AMX holds 16 rows of 64 bytes.  Four of them hold a 32 x 32 block of C, two the rows of A and two the
 columns of B: every tile of A and B that is loaded is multiplied twice.  Packed A and B have tiles of 1024 bytes.
@@ -11,7 +11,7 @@ and then to C: never less accurate than the chain of all k.
 The fallback multiplies special values from the same operands by fused multiply-adds of vectors.
 
 The unit falls asleep some 200 ns after a product and takes 300 ns to wake up (Emerald Rapids).  So C is loaded into the
-tiles before the products: adding it later would be a loop nest between this matmul and the next.
+tiles before they are multiplied: adding it later would be a loop nest between this matmul and the next.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class FmaKernel:
         self.vectors: Final = plan.nr // plan.lanes
 
     def block(self, a: RowBlock, b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool) -> None:
-        """One register tile: rows of A, a panel of B, the tiles of C it begins with and becomes."""
+        """One register tile: rows of A, a packed panel of B, the tiles of C it begins with and becomes."""
         builder, plan = self.builder, self.plan
         dtype = plan.acc_dtype
         starts, ends = (self._vectors(rows, len(a[1])) for rows in (c_in, c_out))
@@ -153,7 +153,7 @@ def _pairs(builder: Builder, left: Register, right: Register, accumulator: Regis
 
 
 def _sum_to_odd(left: Any, right: Any) -> Any:
-    """A sum, and where it is inexact its neighbor with an odd last bit, which a second rounding cannot mistake."""
+    """A sum, and where it is inexact its neighbor with an odd last bit, so that a second rounding is correct."""
     return to_odd(*two_sum(left, right))
 
 
@@ -212,7 +212,7 @@ class AmxKernel:
         self.across: Final = plan.column_block // AMX_ROWS
 
     def block(self, a: RowBlock, b: Rows, c_in: Rows, c_out: Rows, k: Number, fallback: bool) -> None:
-        """One block of C: packed A, panels of B and their size, the tiles of C it begins with and becomes."""
+        """One block of C: packed A, packed panels of B and their size, the tiles of C it begins with and becomes."""
         builder, columns = self.builder, AMX_ROWS * self.plan.acc_dtype.itemsize
         if fallback:
             for panel in range(self.across):
@@ -275,7 +275,7 @@ class AmxKernel:
         builder.count(0, k, plan.k_unroll, products)
 
     def _fallback(self, a: str, panel: str, c_in: Rows, c_out: Rows, k: Number) -> None:
-        """The chain of fused multiply-adds for k = 0, 1, 2 and on, for the columns of a panel."""
+        """The chain of fused multiply-adds for k = 0, 1, 2 and on, for the columns of a packed panel."""
         builder, plan = self.builder, self.plan
         low_parts = (plan.mr * AMX_BYTES, TILE_BYTES) if plan.parts == 2 else (0, 0)
         kernel = FmaKernel(builder, replace(plan, kind="dots", mr=_FALLBACK_ROWS, parts=1), low_parts=low_parts)

@@ -6,7 +6,7 @@
     computed    anything else (converted, transposed, computed, scaled): packed tile by tile, without a pointer
 
 A result that is stored as it is goes to its memory without a copy in scratch memory.  Where something is still computed
-from each element, the store at least says which rows and columns lie over an edge, and need no multiplication.
+from each element, the store at least determines which rows and columns lie over an edge, and need no multiplication.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Operand:
     room: Number = FAR  # How many iterations have tiles that are valid along k.
     in_rows: str = "true"  # An i1: what is valid of a tile lies in memory, in rows of neighbors.
     is_whole: str = "true"  # An i1: `in_rows`, and all of a tile is valid in the other dimension.
-    is_row_major: bool = True  # As far as the program says: then a tile that is not whole lies over an edge
+    is_row_major: bool = True  # Known at compile time: then a tile that is not whole lies over an edge
     is_zero_padded: bool = True  # Whether a tile has zeros over an edge.
     load: Operation | None = None  # What reads it, where that may fail.
     keys: list[Number] = field(default_factory=list)  # What it is found by packed, if not the indices of its tiles
@@ -183,7 +183,7 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
         return None
     if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
         return None
-    # Each element of a tile is computed from the element of the buffer in the same place.
+    # Each element of a tile is computed from the element of the buffer at the same index.
     shape = ex.squeezed((plan.m, plan.n))
     for node in ex.nodes([store.expression]):
         is_straight = isinstance(node, (ex.Elementwise, ex.BufferRead)) and ex.squeezed(node.shape) == shape
@@ -225,7 +225,7 @@ def _is_plain(between: list[Statement]) -> bool:
 
 
 def _is_copy(program: Program, matmul: Matmul, store: StoreView) -> bool:
-    """Whether a matmul may write its result where a nest stores it, if nothing is between them."""
+    """Whether a matmul may write its result where a loop nest stores it, if nothing is between them."""
     root, buffer = store.expression, matmul.accumulator
     if not isinstance(root, ex.BufferRead) or matmul.plan.kind != "fma" or not may_change_order(program.entry):
         return False

@@ -317,7 +317,7 @@ def cached_panel(
     builder, suffix = emission.builder, emission.scratch_suffix
     slot = builder.emit(f"and i64 {slot}, {cache.slots - 1}")
     panel = builder.moved(emission.buffer(cache.panels), builder.multiply(slot, cache.panels.bytes // cache.slots))
-    # The tag of a panel: the launch it was packed in, its indices, and what packing it returned.
+    # The tag of a packed panel: the launch it was packed in, its indices, and what packing it returned.
     tag = builder.moved(emission.buffer(cache.tags), builder.multiply(slot, 8 * (len(keys) + 2)))
     words = [builder.load(INT64, 0, emission.launch_number).name, *keys]
     parameters = {"%tag": ("ptr", tag), **{f"%word{number}": ("i64", word) for number, word in enumerate(words)}}

@@ -2,8 +2,8 @@
 
     A        row-major in place, any row stride, elements of `a_dtype`; packed for `amx`, which loads rows of matrix
              tiles twice as fast where they lie one after the other
-    B        packed, elements of `b_dtype`, aligned to 64 bytes: panels of `nr` columns, one after another.  Within a
-             panel come groups of `k_group` successive k, then the columns, then the k of the group
+    B        packed, elements of `b_dtype`, aligned to 64 bytes: packed panels of `nr` columns, one after another.
+             Within a packed panel come groups of `k_group` successive k, then the columns, then the k of the group
     C        row-major, elements of `acc_dtype`; an f16 accumulator is widened, and rounded when the operation is done
 
     kind     operations                               A, B              C           group  one step
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a matmul of an m x k by a k x n tile is computed; the table above lists the kinds.  The register tile has
-    `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two panels of `nr`)."""
+    `mr` rows, and `nr` columns in vectors of `lanes` (`amx`: two packed panels of `nr`)."""
 
     kind: str
     m: int
@@ -108,7 +108,7 @@ class Plan:
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
         """How the rows of C are divided: so many rows at a time, up to a row.  The last blocks may have one row less: a
-        much smaller one would read as much of a panel, and wait for it."""
+        much smaller one would read as much of a packed panel, and wait for it."""
         count = -(-self.m // self.mr)
         rows = -(-self.m // count)
         smaller = count * rows - self.m
@@ -143,7 +143,7 @@ class Plan:
 
 
 class Layout:
-    """Where the elements of A (side 0) or B (side 1) lie: rows of A as they are or in matrix tiles, panels of B.
+    """Where the elements of A (side 0) or B (side 1) lie: rows of A as they are or in matrix tiles, packed panels of B.
     `group` rows are interleaved into one; so many columns are `adjacent`."""
 
     def __init__(self, plan: Plan, side: int) -> None:
@@ -157,7 +157,7 @@ class Layout:
         self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
         self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)  # Packed rows, columns
         across = plan.nr if side else plan.mr if self.is_tiled else 1
-        self.step: Final[int] = self.dtype.itemsize * across * plan.parts  # Bytes of a panel or row block for one k
+        self.step: Final[int] = self.dtype.itemsize * across * plan.parts  # Bytes of a packed panel or row block per k
         self.elements: Final[int] = plan.k * (plan.m, plan.n)[side] * plan.parts
         self.bytes: Final[int] = self.elements * self.dtype.itemsize
 

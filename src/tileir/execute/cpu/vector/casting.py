@@ -162,7 +162,7 @@ def cast(builder: Builder, value: Register, dtype: DType) -> Register:
     if is_integer(source):
         return _from_integer(builder, value, dtype)
     if is_integer(dtype):
-        # Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one.
+        # Toward zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one.
         found = convert(builder, "fptosi" if dtype.kind == "i" else "fptoui", to_machine(builder, value), dtype)
         return builder.value(f"freeze {found.typed}", dtype, value.width)
     if source == DOUBLE:

@@ -173,7 +173,7 @@ def _integer_to_float(builder: Builder, operation: Operation, operands: list[Reg
 
 
 def _float_to_integer(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
+    """Toward zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
     source, target = _element(operation), _result(operation)
     mode = operation.rounding_mode
     if not _plain_integer(target) or source not in _COMPUTED or mode != "nearest_int_to_zero":

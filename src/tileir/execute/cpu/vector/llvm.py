@@ -94,7 +94,7 @@ def literal_text(value: Any, dtype: DType) -> str:
     if name == "float32" or name == "float64":
         # LLVM writes a float with the bits of the double that equals it.
         if name == "float32" and value != value:
-            # Widened by hand: a conversion would make a signalling NaN quiet.
+            # Widened by hand: a conversion would make a signaling NaN quiet.
             pattern = int(numpy.asarray(value, numpy.float32).view(numpy.uint32))
             return f"0x{(pattern >> 31) << 63 | 0x7FF << 52 | (pattern & 0x7FFFFF) << 29:016X}"
         return f"0x{int(numpy.asarray(value, numpy.float64).view(numpy.uint64)):016X}"

@@ -1,9 +1,9 @@
 """Which NaN a result is (docs/reference/numerics.md): where instructions alone leave it open, or LLVM drops one.
 
-Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for quiet ones, though, and replaces `x * 1`
+Arithmetic instructions make every NaN quiet.  LLVM takes signaling NaNs for quiet ones, though, and replaces `x * 1`
 and its like by `x`: `handed_on` finds those, and `quieted` makes their results quiet.
 
-Maxima and minima: NaN loses or wins, signalling or not, a NaN that is left is the canonical one, and -0.0 is below 0.0.
+Maxima and minima: NaN loses or wins, signaling or not, a NaN that is left is the canonical one, and -0.0 is below 0.0.
 No machine has an instruction for that.  Those of 64-bit ARM and, for vectors, one of AVX-512 order zeros and take a
 quiet NaN as they should.  Elsewhere it is x86's `a > b ? a : b` both ways round: for two zeros
 these differ, and `and` or `or` of their bits is right.
@@ -82,7 +82,7 @@ def ready(builder: Builder, propagates: bool, value: Register) -> Register:
     """An operand of `joined`."""
     value = to_machine(builder, value)
     if not propagates and (builder.module.native_extremes or _has_range(builder, value)):
-        # The instruction would let a signalling NaN win.
+        # The instruction would let a signaling NaN win.
         return intrinsic(builder, "canonicalize", [value])
     return value
 

@@ -262,7 +262,7 @@ def extremum(build: Lowering, operation: Operation, name: str, *values: TtirValu
 
 
 def _without_signal(build: Lowering, value: Value) -> TtirValue:
-    """An operand of a maximum: a constant NaN as a quiet one, because LLVM has a signalling one win."""
+    """An operand of a maximum: a constant NaN as a quiet one, because LLVM has a signaling one win."""
     operation = value.defining_operation
     if operation is not None and operation.declaration is ops.CONSTANT:
         type = tile_of(value)
