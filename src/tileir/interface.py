@@ -111,7 +111,7 @@ def load(
     Text is read as by `parse`, bytecode as by `from_bytecode`; options of the other are ignored.  Positions in a text
     name `name`, without it the file.  `verify=False` trusts what was read, be it text or bytecode.
 
-    A file that ends in .cu or .cuh is CUDA Tile C++, which NVIDIA's NVRTC compiles (`pip install 'tileir[cpp]'`):
+    What ends in .cu or .cuh by its name is CUDA Tile C++, which NVIDIA's NVRTC compiles (`pip install 'tileir[cpp]'`):
     `entry` names the kernels to keep, one or several, instances of templates as `"scale<128>"`; `defines` are macros,
     `include` folders of headers.
 
