@@ -41,6 +41,7 @@ from tileir.proofs.symbolic.traversal import substitute, subterms, variables
 from tileir.proofs.symbolic.views import Tensor, bytes_of, is_base
 from tileir.rewrite.fact import shape_of
 
+UNKNOWN_SIZE: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
 _AXES: Final = "xyz"
 
 
@@ -98,6 +99,10 @@ class Contract:
         if own & set(variables(*shapes)):
             return False
         return all(own.isdisjoint(named) or own >= named for named in [set(variables(f)) for f in (*paths, *facts)])
+
+    def has_size(self, size: Term) -> bool:
+        """Whether anything says how many elements an array has."""
+        return size in self.needed or any(size in variables(fact) for fact in self.hypotheses)
 
     def index_bounds(self, access: Access) -> dict[Term, Term]:
         """What the indices in the offset of a pointer stay below: by a mask, or as there are so many blocks."""
