@@ -23,7 +23,7 @@ from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import type_text
 from tileir.ir.traversal import ancestors
 from tileir.proofs.confirming import Confirmation, Confirmer
-from tileir.proofs.contract.contract import UNKNOWN_SIZE, contract_of
+from tileir.proofs.contract.contract import contract_of
 from tileir.proofs.contract.launch_rules import parameter_names
 from tileir.proofs.questions.questions import claims
 from tileir.proofs.records import QUESTIONS, Assumption, Claim
@@ -31,6 +31,7 @@ from tileir.proofs.report import Answer, Proof
 
 SECONDS: Final = 30.0
 """The time limit for a kernel."""
+_GUESSED: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
 _MOST_SETTLED: Final = 2
 """At most so many claims of an unknown question are tried with assumptions that may settle them."""
 _SETTLING: Final = 4.0
@@ -156,7 +157,7 @@ def prove_entry(
     guessed = {access.operation for access in contract.accesses if access.array in contract.guessed}
     for claim in found:
         if claim.question == "coverage" and claim.verdict == "refutable" and claim.operation in guessed:
-            claim.verdict, claim.reason = "unknown", UNKNOWN_SIZE
+            claim.verdict, claim.reason = "unknown", _GUESSED
     confirmer = Confirmer(entry)
     until = begin + 0.9 * seconds
     for number, question in enumerate(QUESTIONS):

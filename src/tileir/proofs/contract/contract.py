@@ -41,7 +41,6 @@ from tileir.proofs.symbolic.traversal import substitute, subterms, variables
 from tileir.proofs.symbolic.views import Tensor, bytes_of, is_base
 from tileir.rewrite.fact import shape_of
 
-UNKNOWN_SIZE: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
 _AXES: Final = "xyz"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tileir.dialect import ops
 from tileir.execute.sanitizer.promises import promised_dimensions
-from tileir.proofs.contract.contract import UNKNOWN_SIZE, element_bytes
+from tileir.proofs.contract.contract import element_bytes
 from tileir.proofs.contract.inference import strided
 from tileir.proofs.questions.context import Context
 from tileir.proofs.records import Claim
@@ -126,7 +126,8 @@ def _pointer_claim(context: Context, access: Access) -> Claim:
     if claim.verdict == "refutable" and size.operation == "variable" and not context.contract.has_size(size):
         if not context.unfollowed(access.offset):
             # Any index is outside of an array that is small enough.
-            claim.verdict, claim.reason = "unknown", UNKNOWN_SIZE
+            count = context.contract.uses.unmasked_count(access)
+            claim.settled_by = f"{term_text(size)} >= {'..' if count is None else term_text(count)}"
     return claim
 
 
