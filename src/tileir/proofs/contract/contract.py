@@ -100,7 +100,7 @@ class Contract:
         return all(own.isdisjoint(named) or own >= named for named in [set(variables(f)) for f in (*paths, *facts)])
 
     def has_size(self, size: Term) -> bool:
-        """Whether anything says how many elements an array has."""
+        """Whether the contract bounds the number of elements of an array."""
         return size in self.needed or any(size in variables(fact) for fact in self.hypotheses)
 
     def index_bounds(self, access: Access) -> dict[Term, Term]:
