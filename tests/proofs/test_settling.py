@@ -124,3 +124,21 @@ def test_contents_that_are_indices_are_named() -> None:
     answer = prove_entry(entry)["bounds"]
     assert answer.verdict == "refuted" and answer.excluded_by == "--assume '0 <= ids[*] < n'"
     assert prove_entry(entry, ["0 <= ids[*] < n"])["bounds"].verdict == "proved"
+
+
+UNSIZED = """cuda_tile.module @m {
+  entry @k(%p: tile<ptr<i32>>, %rows: tile<i32>, %s: tile<i32>) {
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %row = divi %x, %rows signed rounding<negative_inf> : tile<i32>
+    %start = muli %row, %s : tile<i32>
+    %q = offset %p, %start : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+    return
+  }
+}"""
+
+
+def test_the_size_of_an_array_is_named_where_nothing_says_it() -> None:
+    answer = prove_entry(entry_in(UNSIZED), ["rows > 0", "s > 0", "grid.x <= 100", "s <= 100", "rows <= 100"])["bounds"]
+    assert answer.verdict == "refuted"
+    assert answer.excluded_by == "--assume 'p.size >= s*((grid.x - 1) // rows) + 1'"

@@ -99,6 +99,10 @@ class Contract:
             return False
         return all(own.isdisjoint(named) or own >= named for named in [set(variables(f)) for f in (*paths, *facts)])
 
+    def has_size(self, size: Term) -> bool:
+        """Whether the contract bounds the number of elements of an array."""
+        return size in self.needed or any(size in variables(fact) for fact in self.hypotheses)
+
     def index_bounds(self, access: Access) -> dict[Term, Term]:
         """What the indices in the offset of a pointer stay below: by a mask, or as there are so many blocks."""
         found = dict(zip(self.elements.block, self.elements.grid, strict=True))

@@ -278,8 +278,33 @@ class Uses:
                     break
 
     def unmasked_count(self, access: Access) -> Term | None:
-        """How many elements an array has if an access is within it wherever its mask sets no bound."""
-        return self._count(access, {}, True)
+        """How many elements an array has if an access is within it, whatever its mask is.
+
+        It is not inferred, as a loop may be one iteration too long.
+        """
+        count = ONE
+        for stride, index in (strided(unwrapped(access.offset), access.size) or {}).items():
+            for monomial, factor in terms.polynomial(index):
+                largest = self._largest(monomial[0]) if len(monomial) == 1 else ONE if not monomial else None
+                if largest is None or factor < 0:
+                    return None
+                count = terms.add(count, terms.mul(stride, terms.scale(largest, factor)))
+        return None if is_local(count) else count
+
+    def _largest(self, atom: Term) -> Term | None:
+        """The largest value of a part of an index; None if it is of no known kind."""
+        if atom in self._elements.block:
+            return terms.sub(self._elements.grid[self._elements.block.index(atom)], ONE)
+        if atom.operation == "modulo":
+            return terms.sub(atom.arguments[1], ONE)
+        if atom.operation == "floor_div":
+            largest = self._largest(atom.arguments[0])
+            return None if largest is None else terms.floor_div(largest, atom.arguments[1])
+        for loop in self._elements.numbers:
+            if loop.declaration is ops.FOR and atom is self._elements.iteration(loop):
+                return terms.sub(unwrapped(self._elements.trip_count(loop)), ONE)
+        is_lane = atom.operation == "variable" and atom.data[0].startswith("e") and atom.data[2] is not None
+        return terms.number(atom.data[2]) if is_lane else None
 
     def bounds_of(self, access: Access) -> dict[Term, Term]:
         """By index, the bound that the mask of an access through pointers compares it with."""

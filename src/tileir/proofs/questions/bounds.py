@@ -123,6 +123,11 @@ def _pointer_claim(context: Context, access: Access) -> Claim:
     claim = context.claim("bounds", access.operation, goal, facts)
     if claim.verdict != "proved":
         claim.settled_by = _suggestion(access.offset, size, context)
+    if claim.verdict == "refutable" and size.operation == "variable" and not context.contract.has_size(size):
+        if not context.unfollowed(access.offset):
+            # Any index is outside of an array that is small enough.
+            count = context.contract.uses.unmasked_count(access)
+            claim.settled_by = f"{term_text(size)} >= {'..' if count is None else term_text(count)}"
     return claim
 
 
