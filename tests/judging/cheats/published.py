@@ -46,6 +46,27 @@ PUBLISHED = {
         "LayerNorm.py", "def run(x, w, b):\n    return cutile_layer_norm(x, w, b, 1e-5)\n", "randn(16, 96), randn(96), randn(96)",
         "torch.nn.functional.layer_norm(inputs[0], (96,), inputs[1], inputs[2], 1e-5)",
     ),
+    "sample-attention": PublishedKernel(
+        "AttentionFMHA.py", "def run(q, k, v):\n    return cutile_fmha(q, k, v, tile_m=32, tile_n=32)\n",
+        "randn(1, 2, 48, 32).half(), randn(1, 2, 64, 32).half(), randn(1, 2, 64, 32).half()",
+        "torch.nn.functional.scaled_dot_product_attention(*inputs)",
+    ),
+    "sample-attention-causal": PublishedKernel(
+        "AttentionFMHA.py", "def run(q, k, v):\n    return cutile_fmha(q, k, v, tile_m=32, tile_n=32, causal=True)\n",
+        "randn(1, 2, 64, 32).half(), randn(1, 2, 64, 32).half(), randn(1, 2, 64, 32).half()",
+        "torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=True)",
+    ),
+    "sample-fft": PublishedKernel(
+        "FFT.py", "def run(x):\n    return cutile_fft(x, (2, 2, 2), 8)\n", "torch.complex(randn(1, 8), randn(1, 8))",
+        "torch.fft.fft(inputs[0])",
+    ),
+    "sample-moe": PublishedKernel(
+        "MoE.py", "def run(x, w1, w2, weights, ids):\n    return cutile_moe(x, w1, w2, weights, ids, 16, 32, 32)\n",
+        "randn(12, 32).half(), randn(4, 64, 32).half() / 8, randn(4, 32, 32).half() / 8, randn(12, 2).half(), "
+        "torch.rand(12, 4, generator=made).argsort(1)[:, :2].contiguous().cuda()",
+        "sum([((inputs[4] == e) * inputs[3]).sum(1, keepdim=True) * ((torch.nn.functional.silu(inputs[0] @ inputs[1][e, :32].T)"
+        " * (inputs[0] @ inputs[1][e, 32:].T)) @ inputs[2][e].T) for e in range(4)])",
+    ),
     "softmax": _gym("softmax", "module.softmax(*inputs)", _ROWS, "torch.softmax(inputs[0], -1)"),
     "rms-norm": _gym(
         "rms_norm", "module.rms_norm(inputs[0], (96,), inputs[1], 1e-5)", "randn(16, 96), randn(96)",

@@ -37,8 +37,9 @@ def test_a_published_kernel_is_accepted(name: str, tmp_path: Path) -> None:
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "reference.py").write_text(reference_of(kernel))
     (tmp_path / "judge.py").write_text(_JUDGE)
-    # The processes of the judge find TileGym on Python's path.
-    path = os.pathsep.join([each for each in (os.path.join(TILEGYM, "src"), os.environ.get("PYTHONPATH", "")) if each])
+    # The processes of the judge find TileGym, and what samples share, on Python's path.
+    sources = os.path.join(TILEGYM, "src") if TILEGYM else ""
+    path = os.pathsep.join([each for each in (SAMPLES, sources, os.environ.get("PYTHONPATH", "")) if each])
     command = [sys.executable, str(tmp_path / "judge.py"), str(tmp_path / "task"), str(tmp_path / "candidate.py")]
     environment = {**os.environ, "PYTHONPATH": path, "TILEGYM_DISABLE_AUTOTUNE": "1"}
     found = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)

@@ -315,22 +315,32 @@ def _is_updated(result: Array, run: _Followed, written: KnownValues) -> bool:
 def _is_total(result: Array, run: _Followed) -> bool:
     """Whether a result is the sum or the mean, along an axis, of what a kernel wrote: one part for each tile block.
 
-    The kernel must have reduced the inputs to half their size at least, and not have copied a part of them."""
-    inputs, given = KnownValues(run.inputs), sum([each.size for each in run.inputs])
+    The kernel must have reduced the largest input to half its size at least, and not have copied a part of any."""
+    inputs, given = KnownValues(run.inputs), max([each.size for each in run.inputs], default=0)
     for array in run.written:
         if not is_inexact(array.dtype) or not array.ndim or inputs.explains(array):
             continue
-        for axis, extent in enumerate(array.shape):
-            if 2 * extent * result.size > given:
-                continue
-            total = widened(array).sum(axis=axis)
-            if total.ndim != result.ndim or any(n > m for n, m in zip(result.shape, total.shape, strict=True)):
-                continue
-            # Rows may be padded to whole tiles.
-            total = total[tuple([slice(n) for n in result.shape])]
-            if any(_near([result], [each]) for each in (total, total / max(extent, 1))):
-                return True
+        if any(
+            2 * extent * result.size <= given and _near([result], [total]) for extent, total in _totals(array, result)
+        ):
+            return True
     return False
+
+
+def _totals(array: Array, result: Array) -> Iterator[tuple[int, Array]]:
+    """Sums and means of so many parts each, of the shape of a result."""
+    wide, shape = widened(array), result.shape
+    found = [(extent, wide.sum(axis=axis)) for axis, extent in enumerate(wide.shape) if wide.ndim == len(shape) + 1]
+    extent, rest = divmod(wide.size, max(result.size, 1))
+    if not rest and extent > 1:
+        # A kernel may have been given it in another shape.
+        for place in range(len(shape) + 1):
+            found.append((extent, wide.reshape(*shape[:place], extent, *shape[place:]).sum(axis=place)))
+    for extent, total in found:
+        if all(n <= m for n, m in zip(shape, total.shape, strict=True)):
+            # Rows may be padded to whole tiles.
+            total = total[tuple([slice(n) for n in shape])]
+            yield from ((extent, total), (extent, total / max(extent, 1)))
 
 
 def _near(found: Sequence[Array], expected: Sequence[Array]) -> bool:
