@@ -302,7 +302,7 @@ def test_tables_of_the_user_are_left_alone(path: Path) -> None:
 def test_rows_that_lead_in_circles(path: Path) -> None:
     """Pages of a table that have each other as their children give the same rows again and again."""
     many = path.with_name("many.sqlite")
-    written(many, [judged(program(f"{number}.mlir"), *passed("check")) for number in range(3000)])
+    written(many, [judged(program(f"{number}.mlir"), *passed("check")) for number in range(1000)])
     connection = sqlite3.connect(many)
     roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage").fetchall())
     (size,) = connection.execute("PRAGMA page_size").fetchone()

@@ -167,7 +167,7 @@ def test_ttir_in_its_usual_form_is_read_by_triton() -> None:
     assert tileir.compile(found).name == "k"
     # Lines are those of the text.
     assert 'loc("ttir":2:' in found.text(debug_info=True)
-    with pytest.raises(TTIRError, match="Triton refuses this TTIR"):
+    with pytest.raises(TTIRError, match=r"'tt.returns' is unknown\n --> ttir:3:5"):
         from_ttir(USUAL.replace("tt.return", "tt.returns"))
 
 

@@ -184,11 +184,13 @@ def wrong(script: Any) -> Any:
         yield explored.url
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES)
 def test_a_script_looks_right(browser: Any, open_page: Callable[..., Any], wrong: str, size: str) -> None:
     check_look(browser, open_page(wrong, viewport=SIZES[size]), size)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", ["1440", "phone"])
 @pytest.mark.parametrize("name", ["racy", "boxes", "matmul", "vector_add"])
 def test_programs_look_right(browser: Any, page_for: Callable[..., Any], name: str, size: str) -> None:
@@ -197,6 +199,7 @@ def test_programs_look_right(browser: Any, page_for: Callable[..., Any], name: s
     check_look(browser, page, size)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_screenshot_shows_every_pane(
