@@ -556,7 +556,7 @@ ATTACKS = (
       %at = addi %first, %i : tile<i32>
       store p, %at
       continue
-    }""", _FREE, ((2,), (4, 3, 1)), ("p.size >= k * grid.x + n", "k >= 1")),
+    }""", _FREE, ((2,), (4, 3, 1)), ("p.size >= k * grid.x + n", "k >= 1"), unless="rows of an array do not overlap"),
     Attack("rows with a stride of a parameter", "race", "p n k",
         """    %first = muli %x, %k : tile<i32>
     %at = addi %first, %y : tile<i32>
