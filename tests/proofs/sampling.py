@@ -172,7 +172,11 @@ def _sizes(contract: Contract, numbers: dict[Term, int]) -> dict[Term, int] | No
 
 
 def _holds(contract: Contract, numbers: dict[Term, int]) -> bool:
-    facts = [*contract.hypotheses, *[fact for each in contract.elements.assumed.values() for fact in each]]
+    facts = [
+        *contract.hypotheses,
+        *contract.apart,
+        *[fact for each in contract.elements.assumed.values() for fact in each],
+    ]
     for fact in facts:
         parts = variables(fact)
         if any(part.data[3] for part in parts):

@@ -27,6 +27,7 @@ from tileir.analysis import SmithProgram
 from tileir.ir.core import Operation
 from tileir.proofs.confirming import KINDS
 from tileir.proofs.contract.contract import contract_of
+from tileir.proofs.questions.questions import claims
 from tileir.proofs.records import Claim
 
 pytest.importorskip("z3", reason="proofs need z3")
@@ -58,7 +59,9 @@ def sampled_contradictions(
     entry: Operation, count: int, assume: Sequence[str] = (), grid: Sequence[str] | None = None
 ) -> list[str]:
     contract = contract_of(entry.parent_operation, entry, assume, grid)
-    return contradictions(entry, claimed(entry, assume, grid, SECONDS), sampled(contract, entry, count))
+    # They add to the contract.
+    found = claims(entry.parent_operation, entry, contract, SECONDS)
+    return contradictions(entry, found, sampled(contract, entry, count))
 
 
 def stated(program: SmithProgram) -> tuple[list[str], list[str]]:
