@@ -1,6 +1,6 @@
 """A process beside a server, which starts the children in which no foreign code runs.
 
-It is forked before the server imports torch and cuTile: a fork takes the longer the more memory there is to share, and
+It is forked before the server imports torch and cuTile: a fork takes longer with more memory to share, and
 the steps that follow a candidate need neither.
 """
 
@@ -46,11 +46,11 @@ class Helper:
             os.waitpid(self._process, 0)
 
     def send(self, request: object) -> None:
-        """Have it do something, and do not wait."""
+        """Have it handle a request, and do not wait for the answer."""
         write_all(self._requests, frame(pickle.dumps((False, request))))
 
     def ask(self, request: object) -> Any:
-        """What it answers; raises `BrokenPipeError` if it is not there any more, `OwnerGone` if nobody waits for it."""
+        """Its answer; raises `BrokenPipeError` if the process has ended, `OwnerGone` if nobody waits for the answer."""
         write_all(self._requests, frame(pickle.dumps((True, request))))
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
@@ -74,9 +74,9 @@ def _serve(answer: Callable[[int, Any], Any], requests: int, answers: int) -> No
         os.closerange(_ANSWERS + 1, 1 << 16)
         while (content := read_frame(_REQUESTS)) is not None:
             # The server is trusted.
-            is_asked, request = pickle.loads(content)
+            has_answer, request = pickle.loads(content)
             found = answer(_REQUESTS, request)
-            if is_asked:
+            if has_answer:
                 write_all(_ANSWERS, frame(pickle.dumps(found)))
         status = 0
     finally:
